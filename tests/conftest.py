@@ -1,0 +1,9 @@
+"""Nothing imports from here; rigs that tests share live in `locktender.testkit`."""
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """All asynchronous tests run on asyncio, as the services do."""
+    return "asyncio"
