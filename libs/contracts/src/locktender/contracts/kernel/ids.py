@@ -5,8 +5,9 @@ import re
 from typing import NewType
 from uuid import UUID
 
-from locktender.contracts.kernel.lease import Owner
 from uuid_utils.compat import uuid7
+
+from locktender.contracts.kernel.lease import Owner
 
 Workspace = NewType("Workspace", str)
 """The tenant. Lower-case letters, digits and dashes; it is one token of every event subject."""

@@ -20,19 +20,27 @@ MESSAGE_LIMIT = 4096
 """Bytes in a message body, at most: ids and facts. Content stays in Postgres."""
 
 
+EVENT_SUBJECT = "lt.evt.{workspace}.{context}.{aggregate}.{kind}"
+"""Filled in here for readers, and in SQL by the statement that writes the outbox row."""
+
+
 def event(workspace: Workspace, context: str, aggregate: UUID, kind: str) -> str:
-    """`lt.evt.<workspace>.<context>.<aggregate-id>.<kind>`."""
-    return f"lt.evt.{workspace}.{context}.{aggregate}.{kind}"
+    """The subject of one kind of event of one aggregate."""
+    return EVENT_SUBJECT.format(workspace=workspace, context=context, aggregate=aggregate, kind=kind)
+
+
+DEPLOYMENT_COMMAND_PREFIX = "lt.cmd.deployment."
+CLEANUP_COMMAND_PREFIX = "lt.cmd.cleanup."
 
 
 def deployment_command(runner: str) -> str:
     """Says that a queued deployment task waits for this kind of runner."""
-    return f"lt.cmd.deployment.{runner}"
+    return DEPLOYMENT_COMMAND_PREFIX + runner
 
 
 def cleanup_command(kind: str) -> str:
     """Says that a cleanup job of this kind waits."""
-    return f"lt.cmd.cleanup.{kind}"
+    return CLEANUP_COMMAND_PREFIX + kind
 
 
 def poke(service: str) -> str:

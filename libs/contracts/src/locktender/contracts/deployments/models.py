@@ -1,0 +1,244 @@
+"""What the deployments context says to the outside: requests, tasks, timelines, events. JSON is camelCase."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic.alias_generators import to_camel
+
+from locktender.contracts.deployments.flow import TaskPhase, TaskStatus
+from locktender.contracts.deployments.readiness import CardStatus
+from locktender.contracts.kernel.ids import NAME_PATTERN
+
+
+class Wire(BaseModel):
+    """A JSON object: camelCase outside, snake_case inside, no unknown members, immutable."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
+
+
+Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
+"""A DNS label: what Kubernetes takes for a namespace, and we for a project."""
+
+
+class RunnerKind(StrEnum):
+    """How a task is executed."""
+
+    DIRECT = "direct"
+    """Applies the manifests with the caller's own credentials."""
+    NOOP = "noop"
+    """Does nothing, truthfully. Only where the `noop_runner` setting allows it; benchmarks use it."""
+
+
+class ManifestsSource(Wire):
+    """Kubernetes manifests as one YAML stream or JSON text."""
+
+    kind: Literal["manifests"] = "manifests"
+    manifests: str = Field(description="YAML documents, separated by `---`, or JSON.")
+
+
+class NoopSource(Wire):
+    """Nothing to deploy."""
+
+    kind: Literal["noop"] = "noop"
+
+
+Source = Annotated[ManifestsSource | NoopSource, Field(discriminator="kind")]
+
+
+class Target(Wire):
+    """Where to deploy: a project of the workspace, and a namespace of the cluster that the kubeconfig reaches."""
+
+    project: Name = "default"
+    namespace: Name | None = Field(default=None, description="Default: the namespace of the kubeconfig's context.")
+
+
+class CreateTask(Wire):
+    """A request to deploy."""
+
+    source: Source
+    target: Target = Target()
+    display_name: str | None = Field(default=None, max_length=200)
+    kubeconfig: SecretStr | None = Field(
+        default=None, description="Kept in memory until the run ends or the start deadline passes; never stored."
+    )
+
+
+class ApplyState(StrEnum):
+    """What is known of one document's way into the cluster."""
+
+    PENDING = "pending"
+    """Not sent."""
+    APPLYING = "applying"
+    """Sent; the answer is not recorded. After an interruption this means: unknown."""
+    APPLIED = "applied"
+    UNCHANGED = "unchanged"
+    REFUSED = "refused"
+    NOT_APPLIED = "not-applied"
+    """The run ended before this document was sent."""
+
+
+class StepStatus(StrEnum):
+    """How far a step of the timeline is."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    BLOCKED = "blocked"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class ObjectRef(Wire):
+    """A Kubernetes object by name."""
+
+    api_version: str
+    kind: str
+    namespace: str | None = None
+    name: str
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind} {where}{self.name}"
+
+
+class Card(Wire):
+    """One document of the source: was it applied, and is what it describes ready?"""
+
+    index: int
+    ref: ObjectRef
+    required: bool = True
+    apply: ApplyState = ApplyState.PENDING
+    status: CardStatus = CardStatus.PENDING
+    reason: str | None = None
+    message: str | None = None
+    hint: str | None = None
+
+
+class Step(Wire):
+    """A stage of the run that people can follow."""
+
+    id: str
+    label: str
+    status: StepStatus = StepStatus.PENDING
+
+
+class Timeline(Wire):
+    """The run as people see it. Each change raises `revision`."""
+
+    revision: int = 0
+    steps: tuple[Step, ...] = ()
+    cards: tuple[Card, ...] = ()
+
+
+class FailureReason(StrEnum):
+    """Why a task ended without success, as one stable word."""
+
+    APPLY_FAILED = "apply-failed"
+    APPLY_CONFLICT = "apply-conflict"
+    DENIED = "denied"
+    UNAUTHORIZED = "unauthorized"
+    CLUSTER_UNREACHABLE = "cluster-unreachable"
+    INVALID_MANIFEST = "invalid-manifest"
+    UNKNOWN_KIND = "unknown-kind"
+    QUOTA_EXCEEDED = "quota-exceeded"
+    RESOURCE_FAILED = "resource-failed"
+    READINESS_TIMEOUT = "readiness-timeout"
+    CREDENTIALS_LOST = "credentials-lost"
+    INTERRUPTED = "interrupted"
+    TIMEOUT = "timeout"
+    NEVER_STARTED = "never-started"
+    RUNNER_ERROR = "runner-error"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+
+
+class Failure(Wire):
+    """What went wrong, in words that carry no secret."""
+
+    reason: str
+    stage: str | None = None
+    message: str
+    detail: str | None = None
+
+
+class Blocker(Wire):
+    """What a task that is not over waits for."""
+
+    kind: Literal["runner", "cluster", "resources", "input", "cancel", "shutdown"]
+    message: str
+
+
+class TaskView(Wire):
+    """A deployment task as it is stored. Nothing here is guessed; what is not known is absent."""
+
+    id: UUID
+    workspace: str
+    project: str
+    namespace: str | None
+    server: str | None
+    display_name: str
+    runner: str
+    status: TaskStatus
+    phase: TaskPhase
+    epoch: int
+    revision: int
+    created_by: str
+    created_from: str
+    cancel_requested_at: datetime | None
+    cancel_requested_by: str | None
+    failure: Failure | None
+    started_at: datetime | None
+    completed_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    blocked_by: Blocker | None = Field(description="Null once the task is over.")
+    deadline_at: datetime | None = Field(
+        description="When the engine ends this wait by itself. Null: over, or without a deadline."
+    )
+
+
+class EventView(Wire):
+    """One recorded event of a task. `revision` rises by one from event to event."""
+
+    revision: int
+    kind: str
+    status: TaskStatus
+    epoch: int
+    actor: str
+    message: str
+    payload: dict[str, object]
+    created_at: datetime
+
+
+class Snapshot(Wire):
+    """Everything about one task, read at one moment."""
+
+    task: TaskView
+    timeline: Timeline
+    events: tuple[EventView, ...]
+
+
+class TaskPage(Wire):
+    """Some tasks, newest first, and where to go on."""
+
+    tasks: tuple[TaskView, ...]
+    next_cursor: str | None
+
+
+class Projection(Wire):
+    """A task in the list of its project."""
+
+    id: UUID
+    project: str
+    display_name: str
+    status: TaskStatus
+    phase: TaskPhase
+    revision: int
+    cancel_requested_at: datetime | None
+    ready: int
+    total: int
+    completed_at: datetime | None
+    updated_at: datetime

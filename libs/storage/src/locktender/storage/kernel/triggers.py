@@ -1,0 +1,58 @@
+"""The second guard: a trigger that knows the transition table, so that not even psql can take an illegal edge."""
+
+from enum import StrEnum
+from typing import TypeVar
+
+from locktender.contracts.kernel.machine import Fence, Machine, in_order
+from locktender.storage.kernel.clock import SCHEMA
+from locktender.storage.kernel.tables import quoted
+
+S = TypeVar("S", bound=StrEnum)
+
+ILLEGAL_EDGE, STALE_EPOCH, FINAL_ROW = "LT001", "LT002", "LT003"
+"""The SQLSTATEs with which the trigger refuses."""
+
+
+def guard_trigger(machine: Machine[S]) -> list[str]:
+    """The statements that (re)create the trigger of one machine's table, which bears the machine's name."""
+    table = f"{SCHEMA}.{machine.name}"
+    edges = ", ".join(
+        f"('{source}', '{target}')"
+        for source in in_order(machine.states)
+        for target in in_order(t for s, t in machine.edges() if s is source)
+    )
+    takes = sorted(
+        {
+            (str(s), str(step.target))
+            for step in machine.transitions
+            if step.fence is Fence.ACQUIRE
+            for s in step.sources
+        }
+    )
+    acquiring = ", ".join(f"('{source}', '{target}')" for source, target in takes)
+    function = f"""create or replace function {table}_guard() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'INSERT' then
+    raise exception '{machine.name} must start as {machine.initial}, not %', new.status
+      using errcode = '{ILLEGAL_EDGE}';
+  end if;
+  if old.status in ({quoted(machine.terminal)}) then
+    raise exception '{machine.name} % is % and final', old.id, old.status using errcode = '{FINAL_ROW}';
+  end if;
+  if old.status <> new.status and (old.status, new.status) not in ({edges}) then
+    raise exception '{machine.name} % cannot go from % to %', old.id, old.status, new.status
+      using errcode = '{ILLEGAL_EDGE}';
+  end if;
+  if new.lease_epoch < old.lease_epoch
+     or ((old.status, new.status) in ({acquiring}) and new.lease_epoch <> old.lease_epoch + 1) then
+    raise exception '{machine.name} % is at epoch %, not %', old.id, old.lease_epoch, new.lease_epoch
+      using errcode = '{STALE_EPOCH}';
+  end if;
+  return new;
+end $$;"""
+    starts = f"""create trigger {machine.name}_starts before insert on {table} for each row
+  when (new.status <> '{machine.initial}') execute function {table}_guard();"""
+    moves = f"""create trigger {machine.name}_moves before update on {table} for each row
+  when (old.status <> new.status or new.lease_epoch < old.lease_epoch
+    or old.status in ({quoted(machine.terminal)})) execute function {table}_guard();"""
+    return [function, starts, moves]
