@@ -1,0 +1,35 @@
+"""The `locktender` command."""
+
+import typer
+
+from locktender.cli.commands import deployments, ops
+from locktender.cli.commands.demo import demo
+from locktender.cli.commands.deploy import deploy
+from locktender.cli.commands.events import events
+from locktender.cli.commands.up import up
+
+app = typer.Typer(
+    name="locktender",
+    help="A deployment control plane whose statuses are always true.",
+    epilog="Exit codes: 0 ok, 1 the deployment failed, 2 usage, 3 denied or not found, 4 conflict, 5 unavailable.",
+    no_args_is_help=True,
+    pretty_exceptions_show_locals=False,
+    rich_markup_mode=None,
+)
+
+
+app.command(name="up")(up)
+app.command(name="demo")(demo)
+app.command(name="deploy")(deploy)
+app.add_typer(deployments.app, name="deployments")
+app.command(name="events")(events)
+app.add_typer(ops.app, name="ops")
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""The API as commands use it: requests with a deadline, problems as errors, streams that come back."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from locktender.cli.connection import Connection
+from locktender.cli.exits import CommandError, Exit, exit_for
+
+Json = dict[str, Any]
+
+_TIMEOUT = httpx.Timeout(30.0, connect=5.0)
+_STREAM_TIMEOUT = httpx.Timeout(30.0, connect=5.0, read=25.0)
+_RECONNECTS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEvent:
+    """One event of a stream."""
+
+    name: str
+    data: Json
+    id: str | None
+
+
+class ApiClient:
+    """One API with one token, for one workspace."""
+
+    def __init__(self, http: httpx.AsyncClient, workspace: str) -> None:
+        self._http = http
+        self._tasks = f"/v1/workspaces/{workspace}/deployment-tasks"
+
+    async def create(self, body: Json, *, idempotency_key: str | None = None) -> Json:
+        """Ask for a deployment; the snapshot of the new task, or of the one that the key already made."""
+        headers = {"Locktender-Client": "cli"}
+        if idempotency_key is not None:
+            headers["Idempotency-Key"] = idempotency_key
+        return await self._ask("POST", self._tasks, json=body, headers=headers)
+
+    async def page(self, parameters: Mapping[str, str | list[str]]) -> Json:
+        """One page of tasks."""
+        return await self._ask("GET", self._tasks, params=dict(parameters))
+
+    async def snapshot(self, task_id: str) -> Json:
+        """Everything about one task."""
+        return await self._ask("GET", f"{self._tasks}/{task_id}")
+
+    async def cancel(self, task_id: str) -> Json:
+        """Ask a task to stop; its snapshot."""
+        return await self._ask("POST", f"{self._tasks}/{task_id}/cancel")
+
+    async def events(self, task_id: str, after: int) -> Json:
+        """Events above a revision."""
+        return await self._ask("GET", f"{self._tasks}/{task_id}/events", params={"after": str(after)})
+
+    async def watch(self, task_id: str) -> AsyncGenerator[Json]:
+        """Snapshots of a task as it changes, the last one terminal. Broken streams are taken up again.
+
+        Raises:
+            CommandError: the task is unknown, or the API stayed away.
+        """
+        last: str | None = None
+        for _ in range(_RECONNECTS):
+            try:
+                async with aclosing(self._stream(f"{self._tasks}/{task_id}/timeline/stream", last)) as events:
+                    async for event in events:
+                        last = event.id or last
+                        if event.name in {"snapshot", "update"}:
+                            yield event.data
+                        if event.name in {"end", "removed"}:
+                            return
+            except httpx.TransportError:
+                await asyncio.sleep(0.5)
+        raise CommandError(Exit.UNAVAILABLE, "the stream broke again and again", "Is the API still running?")
+
+    async def _stream(self, path: str, last: str | None) -> AsyncGenerator[ServerEvent]:
+        headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
+        async with self._http.stream("GET", path, headers=headers, timeout=_STREAM_TIMEOUT) as response:
+            if not response.is_success:
+                await response.aread()
+                raise _refusal(response)
+            fields: dict[str, str] = {}
+            async for line in response.aiter_lines():
+                if line.startswith(":"):
+                    continue
+                if line:
+                    name, _, value = line.partition(":")
+                    fields[name] = fields[name] + "\n" + value.lstrip(" ") if name in fields else value.lstrip(" ")
+                elif "data" in fields or "event" in fields:
+                    data = json.loads(fields.get("data") or "{}")
+                    yield ServerEvent(fields.get("event", "message"), data, fields.get("id"))
+                    fields = {}
+
+    async def _ask(self, method: str, path: str, **options: Any) -> Json:
+        try:
+            response = await self._http.request(method, path, **options)
+        except httpx.TransportError as error:
+            raise CommandError(
+                Exit.UNAVAILABLE,
+                f"{self._http.base_url} does not answer ({type(error).__name__})",
+                "Is it running? `locktender up` starts a local one.",
+            ) from error
+        if not response.is_success:
+            raise _refusal(response)
+        return response.json()
+
+
+@asynccontextmanager
+async def open_client(connection: Connection, workspace: str) -> AsyncGenerator[ApiClient]:
+    """A client for the life of one command."""
+    headers = {"Authorization": f"Bearer {connection.token}"}
+    async with httpx.AsyncClient(base_url=connection.url, headers=headers, timeout=_TIMEOUT, trust_env=False) as http:
+        yield ApiClient(http, workspace)
+
+
+def _refusal(response: httpx.Response) -> CommandError:
+    try:
+        problem: Json = response.json()
+    except ValueError:
+        problem = {}
+    lines = [str(problem.get("detail") or problem.get("title") or f"HTTP {response.status_code}")]
+    errors: list[Json] = problem.get("errors") or []
+    lines += [f"  {fault.get('pointer') or '/'}: {fault.get('message')}" for fault in errors[:20]]
+    return CommandError(exit_for(response.status_code), "\n".join(lines))

@@ -1,0 +1,64 @@
+"""`locktender ops`: for those who run a Locktender."""
+
+import os
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from locktender.cli.connection import connect
+from locktender.cli.exits import CommandError, Exit
+from locktender.cli.options import JsonOption
+from locktender.cli.output import Output
+from locktender.cli.running import finish
+
+app = typer.Typer(no_args_is_help=True, help="Check and repair a running system.")
+
+_LIMIT = 1000
+
+
+@app.callback()
+def ops() -> None:
+    """Check a running system."""
+
+
+@app.command()
+def verify(
+    *,
+    database_url: Annotated[
+        str | None,
+        typer.Option(
+            "--database-url", help="A database to read. Default: LOCKTENDER_DATABASE_URL, else the local system's."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check the invariants on the live database; exit code 1 when one is broken."""
+    output = Output(as_json=as_json)
+    finish(output, _verify(output, database_url or os.environ.get("LOCKTENDER_DATABASE_URL")))
+
+
+async def _verify(output: Output, dsn: str | None) -> Exit:
+    from locktender.storage.kernel.database import open_database  # noqa: PLC0415 - slow to import, and rarely needed
+    from locktender.storage.verify import INVARIANTS, violations  # noqa: PLC0415 - the same
+
+    dsn = dsn or connect(None, None).database_url
+    if dsn is None:
+        raise CommandError(Exit.USAGE, "no database is known here", "Pass --database-url.")
+    async with open_database(dsn, name="locktender-verify", size=2, deadline=60.0) as database:
+        found = await violations(database)
+    broken = {violation.invariant for violation in found}
+    for invariant, text in INVARIANTS.items():
+        mark = ("✗", "red") if invariant in broken else ("✓", "green")
+        output.say(Text.assemble("  ", mark, f" {invariant} ", (text, "dim")))
+    for violation in found[:_LIMIT]:
+        output.say(Text(f"  {violation.invariant} {violation.subject}: {violation.message}", style="red"))
+    output.result(
+        {
+            "ok": not found,
+            "violations": [
+                {"invariant": v.invariant, "subject": v.subject, "message": v.message} for v in found[:_LIMIT]
+            ],
+        }
+    )
+    return Exit.FAILED if found else Exit.OK

@@ -1,0 +1,46 @@
+"""How a command ends. The codes are part of the interface; scripts may rely on them."""
+
+from enum import IntEnum
+
+from locktender.contracts.kernel.problems import Problem
+
+
+class Exit(IntEnum):
+    """Every exit code of `locktender`."""
+
+    OK = 0
+    FAILED = 1
+    """The deployment ended as failed or cancelled, or what was checked does not hold."""
+    USAGE = 2
+    """The command or its input cannot be understood."""
+    DENIED = 3
+    """Not allowed, or not there."""
+    CONFLICT = 4
+    """The state does not allow it."""
+    UNAVAILABLE = 5
+    """The API, or something it needs, does not answer."""
+    INTERRUPTED = 130
+
+
+class CommandError(Exception):
+    """A command cannot go on. What it says is shown as it is."""
+
+    def __init__(self, code: Exit, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+
+def exit_for(status: int) -> Exit:
+    """The exit code for an HTTP status that is not a success."""
+    kinds = {kind.value.status for kind in Problem}
+    match status:
+        case 401 | 403 | 404:
+            return Exit.DENIED
+        case 409:
+            return Exit.CONFLICT
+        case _ if status in kinds and status < 500:  # noqa: PLR2004 - client errors are below 500
+            return Exit.USAGE
+        case _:
+            return Exit.UNAVAILABLE

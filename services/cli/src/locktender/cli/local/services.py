@@ -1,0 +1,71 @@
+"""Which processes a local system has, and what each is told."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from locktender.cli.local.folder import LocalFolder
+from locktender.embedded.nats import NatsAddress
+from locktender.embedded.postgres import PostgresAddress
+from locktender.embedded.services import ServiceSpec
+from locktender.storage.roles import role_of
+
+SERVICES = ("outbox", "api", "runner", "reaper", "cleanup")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalOptions:
+    """What a caller may change about a local system.
+
+    Attributes:
+        environment: settings for every service, by their `LOCKTENDER_…` names.
+        modules: another module to run for a service; crash tests put one with fault points here.
+    """
+
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    modules: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
+def service_spec(
+    name: str,
+    folder: LocalFolder,
+    postgres: PostgresAddress,
+    nats: NatsAddress,
+    ports: Mapping[str, int],
+    options: LocalOptions,
+) -> ServiceSpec:
+    """One service, under its own database role and its own NATS identity."""
+    role = role_of(name)
+    environment = {
+        "LOCKTENDER_DATABASE_URL": postgres.dsn(user=role, password=folder.role_password(role)),
+        "LOCKTENDER_NATS_URL": nats.url,
+        "LOCKTENDER_NATS_SEED_FILE": str(nats.seeds[name]),
+        "LOCKTENDER_INSTANCE": f"{name}-local",
+        "LOCKTENDER_HEALTH_PORT": str(ports[name]),
+    }
+    if name == "api":
+        secrets = folder.secrets()
+        environment |= {
+            "LOCKTENDER_HTTP_PORT": str(ports["http"]),
+            "LOCKTENDER_ADMIN_TOKEN_SHA256": secrets.admin_token_sha256,
+            "LOCKTENDER_CURSOR_KEY": secrets.cursor_key,
+        }
+    module, *arguments = options.modules.get(name, (f"locktender.{name}",))
+    return ServiceSpec(
+        name=name,
+        module=module,
+        arguments=tuple(arguments),
+        environment=environment | dict(options.environment),
+        log_dir=folder.logs,
+    )
+
+
+def cluster_spec(folder: LocalFolder, ready: Path) -> ServiceSpec:
+    """The sandbox cluster."""
+    return ServiceSpec(
+        name="cluster",
+        module="locktender.embedded.cluster",
+        arguments=("--state", str(folder.cluster), "--ready-file", str(ready)),
+        environment={},
+        log_dir=folder.logs,
+    )

@@ -1,0 +1,51 @@
+"""Two ways to speak: to people on a console, to programs in JSON. Progress goes to standard error in JSON mode."""
+
+import json
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from locktender.cli.exits import CommandError
+from locktender.cli.local.steps import StepReport, StepState
+
+
+class Output:
+    """Where a command writes."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.as_json = as_json
+        self.console = Console(stderr=as_json, soft_wrap=False)
+        self._open: set[str] = set()
+
+    def result(self, value: dict[str, Any]) -> None:
+        """The one JSON object of a command; in JSON mode only."""
+        if self.as_json:
+            sys.stdout.write(json.dumps(value, separators=(",", ":"), ensure_ascii=False) + "\n")
+            sys.stdout.flush()
+
+    def say(self, text: str | Text) -> None:
+        """A line for people."""
+        self.console.print(text, highlight=False, soft_wrap=True)
+
+    def step(self, report: StepReport) -> None:
+        """A line of a long start."""
+        match report.state:
+            case StepState.STARTED:
+                self._open.add(report.step)
+                return
+            case StepState.DONE:
+                mark = Text("  ✓ ", style="green")
+            case StepState.NOTE:
+                mark = Text("  ! ", style="yellow")
+        self.console.print(Text.assemble(mark, f"{report.step:<18}", (report.note, "dim")), soft_wrap=True)
+
+    def problem(self, error: CommandError) -> None:
+        """Why a command ends without success."""
+        if self.as_json:
+            self.result({"error": error.message, "hint": error.hint, "exitCode": int(error.code)})
+        stderr = Console(stderr=True, soft_wrap=True, highlight=False)
+        stderr.print(Text.assemble(("error: ", "red"), error.message))
+        if error.hint:
+            stderr.print(Text(error.hint, style="dim"))
