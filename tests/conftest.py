@@ -2,6 +2,8 @@
 
 import pytest
 
+pytest_plugins = ["locktender.testkit.server_fixtures", "locktender.testkit.fixtures"]
+
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:

@@ -12,7 +12,7 @@ LOCKS = {
     "requirements-bench.lock": ("build", "dev", "bench"),
 }
 COMMON = (
-    "export", "--quiet", "--all-packages", "--no-emit-workspace", "--no-annotate", "--no-header", "--no-config",
+    "export", "--quiet", "--no-emit-workspace", "--no-annotate", "--no-header", "--no-config",
     "--python", sys.executable, "--format", "requirements-txt",
 )  # fmt: skip
 

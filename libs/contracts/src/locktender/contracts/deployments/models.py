@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from pydantic.alias_generators import to_camel
 
 from locktender.contracts.deployments.flow import TaskPhase, TaskStatus
-from locktender.contracts.deployments.readiness import CardStatus
+from locktender.contracts.deployments.cards import CardStatus
 from locktender.contracts.kernel.ids import NAME_PATTERN
 
 
@@ -226,6 +226,12 @@ class TaskPage(Wire):
 
     tasks: tuple[TaskView, ...]
     next_cursor: str | None
+
+
+class EventPage(Wire):
+    """Events of one task above a revision, oldest first."""
+
+    events: tuple[EventView, ...]
 
 
 class Projection(Wire):

@@ -14,7 +14,7 @@ from locktender.contracts.deployments.models import (
     StepStatus,
     Timeline,
 )
-from locktender.contracts.deployments.readiness import CardStatus
+from locktender.contracts.deployments.cards import CardStatus
 
 
 class Deadlines(BaseModel):

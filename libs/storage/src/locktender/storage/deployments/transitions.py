@@ -12,7 +12,7 @@ from locktender.contracts.deployments.models import FailureReason
 from locktender.contracts.kernel.subjects import DEPLOYMENT_COMMAND_PREFIX
 from locktender.storage.deployments.tables import DEPLOYMENTS, deployment_task
 from locktender.storage.kernel.clock import db_now, seconds
-from locktender.storage.kernel.guarded import Guarded, sweep_statement
+from locktender.storage.kernel.guarded import Command, Guarded, sweep_statement
 from locktender.storage.kernel.statement import constant
 
 _t = deployment_task.c
@@ -120,5 +120,5 @@ HINT = sweep_statement(
     DEPLOYMENTS, MACHINE, flow.HINT,
     due=_t.hinted_at <= db_now() - seconds("patience"), order=_t.hinted_at,
     constants={"hinted_at": db_now()},
-    command=constant(DEPLOYMENT_COMMAND_PREFIX).concat(_t.runner),
+    command=Command(DEPLOYMENT_COMMAND_PREFIX, "runner"),
 )  # fmt: skip

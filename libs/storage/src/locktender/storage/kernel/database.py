@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 import asyncpg
+from asyncpg.pool import PoolConnectionProxy
 
 from locktender.contracts.kernel.errors import Unavailable
 from locktender.storage.kernel.statement import Statement
@@ -82,8 +83,14 @@ class Database:
             except _LOST as error:
                 raise OutcomeUnknown(f"the database went away during {statement.name}") from error
             finally:
-                await self._pool.release(connection)
+                await self._release(connection)
         raise AssertionError("unreachable: the last try returns or raises")
+
+    async def _release(self, connection: "PoolConnectionProxy[asyncpg.Record]") -> None:
+        # Over a dead line even this fails. The pool has dropped the connection by then, and why the statement failed
+        # is what the caller has to know.
+        with suppress(*_LOST):
+            await self._pool.release(connection)
 
 
 class _Outcome:

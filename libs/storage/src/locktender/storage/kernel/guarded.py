@@ -11,6 +11,7 @@ The shape, for every transition of every machine:
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
@@ -56,13 +57,21 @@ def unnested(name: str, columns: Mapping[str, TypeEngine[Any]]) -> FromClause:
     return rows.render_derived(name)
 
 
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A hint that goes out with a move. Its subject is the prefix and what the moved row holds in the column."""
+
+    prefix: str
+    column: str
+
+
 class Guarded(Generic[S]):
     """One transition of one machine as a prepared statement over many rows.
 
     Args:
         sets: columns that this transition writes besides its effect, each an argument a row.
         constants: columns it writes with one SQL expression for all rows.
-        command: the subject of a hint that the same statement sends.
+        command: a hint that the same statement sends for each row.
     """
 
     def __init__(
@@ -74,7 +83,7 @@ class Guarded(Generic[S]):
         sets: Sequence[str] = (),
         constants: Mapping[str, object] | None = None,
         only_if: ColumnElement[bool] | None = None,
-        command: ColumnElement[Any] | None = None,
+        command: Command | None = None,
         returning: Sequence[str] = (),
     ) -> None:
         table = aggregate.table
@@ -103,7 +112,7 @@ class Guarded(Generic[S]):
             update(table)
             .where(table.c.id == rows.c.id, table.c.id == locked.c.id, condition)
             .values(values)
-            .returning(*_carried(aggregate, rows, step, returning))
+            .returning(*_carried(aggregate, rows, step, (*returning, *_told_of(command))))
         )
         self.statement = moved_statement(step, aggregate, moved, command=command)
 
@@ -116,7 +125,7 @@ def sweep_statement(
     due: ColumnElement[bool],
     order: ColumnElement[Any],
     constants: Mapping[str, object] | None = None,
-    command: ColumnElement[Any] | None = None,
+    command: Command | None = None,
     message: str = "",
     payload: ColumnElement[Any] | None = None,
 ) -> Statement:
@@ -143,7 +152,7 @@ def sweep_statement(
         update(table)
         .where(table.c.id == chosen.c.id, guard(table, step, None), due)
         .values(_values(aggregate, machine, step) | dict(constants or {}))
-        .returning(*_row(aggregate, ()), *extra)
+        .returning(*_row(aggregate, _told_of(command)), *extra)
     )
     return moved_statement(step, aggregate, moved, command=command)
 
@@ -153,7 +162,7 @@ def moved_statement(
     aggregate: Aggregate,
     write: ReturningUpdate[*tuple[Any, ...]],
     *,
-    command: ColumnElement[Any] | None = None,
+    command: Command | None = None,
 ) -> Statement:
     """Wrap a write that returns the moved rows with the event and outbox rows that belong to it."""
     moved = write.cte("moved")
@@ -163,7 +172,8 @@ def moved_statement(
         answer = answer.add_cte(event_rows(aggregate, moved, step.event, moved.c.actor))
         told.append(outbox_events(aggregate, moved, step.event))
     if command is not None:
-        told.append(outbox_commands(moved, command, step.name))
+        subject = constant(command.prefix).concat(moved.c[command.column])
+        told.append(outbox_commands(moved, subject, step.name))
     if told:
         answer = answer.add_cte(outbox_rows(*told))
     return Statement(f"{aggregate.name}.{step.name}", answer)
@@ -178,6 +188,10 @@ def _values(aggregate: Aggregate, machine: Machine[S], step: Transition[S]) -> d
         owner=parameter("owner", Text()) if takes else None,
         ttl=seconds("ttl") if takes else None,
     )
+
+
+def _told_of(command: Command | None) -> tuple[str, ...]:
+    return () if command is None else (command.column,)
 
 
 def _row(aggregate: Aggregate, returning: Sequence[str]) -> list[ColumnElement[Any]]:

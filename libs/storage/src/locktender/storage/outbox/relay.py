@@ -111,7 +111,8 @@ _REDRIVE = Statement(
     "outbox.redrive",
     update(outbox)
     .where(_o.created_at == _told.c.created_at, _o.seq == _told.c.seq)
-    .values(published_at=null(), next_attempt_at=null())
+    # Counted as a try and with a reason: a row that is to be told again was neither forgotten nor told too late.
+    .values(published_at=null(), next_attempt_at=null(), attempts=_o.attempts + 1, last_error=constant("redriven"))
     .returning(_o.seq),
 )
 _NOW = Statement("outbox.now", select(db_now().label("now")))

@@ -1,0 +1,124 @@
+"""What a cluster can answer instead of what was asked for.
+
+KubeError
+├── KubeUnauthorized     401: the credentials are wrong or have expired
+├── KubeDenied           403: the account lacks the right, or a policy refused the object
+│   └── KubeQuotaExceeded    403: a quota is used up
+├── KubeNotFound         404: the object, or the namespace it should live in, is not there
+├── KubeUnknownKind      the cluster does not serve this kind
+├── KubeConflict         409: another field manager owns a field, or the object moved on
+├── KubeTerminating      403 or 409: the namespace or object is being deleted; waiting may help
+├── KubeInvalid          400, 413, 415, 422: the object itself is not acceptable
+├── WatchExpired         410: the resource version is too old; list again
+└── KubeUnavailable      no usable answer: refused, timed out, TLS failed, 429, 5xx
+
+Messages are one line, say what to do, and never repeat what a server said about a `Secret`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from locktender.contracts.kernel.errors import LocktenderError, Unavailable
+
+
+class KubeError(LocktenderError):
+    """Root of the refusals of a cluster."""
+
+
+class KubeUnauthorized(KubeError):
+    """401. Trying again with the same credentials is pointless."""
+
+
+class KubeDenied(KubeError):
+    """403. `verb` and `resource` name the right that is missing."""
+
+    def __init__(self, message: str, *, verb: str, resource: str) -> None:
+        super().__init__(message)
+        self.verb = verb
+        self.resource = resource
+
+
+class KubeQuotaExceeded(KubeDenied):
+    """403 because a quota is used up."""
+
+
+class KubeNotFound(KubeError):
+    """404."""
+
+
+class KubeUnknownKind(KubeError):
+    """The cluster serves no such kind, even after looking again."""
+
+    def __init__(self, api_version: str, kind: str) -> None:
+        super().__init__(
+            f"the cluster does not know {kind} in {api_version}; check apiVersion and kind, "
+            "or install the custom resource definition first"
+        )
+        self.api_version = api_version
+        self.kind = kind
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictCause:
+    """One field that `manager` owns."""
+
+    manager: str
+    field: str
+
+
+class KubeConflict(KubeError):
+    """409. Without causes, the object itself has changed since it was read."""
+
+    def __init__(self, message: str, causes: Sequence[ConflictCause] = ()) -> None:
+        super().__init__(message)
+        self.causes = tuple(causes)
+
+
+class KubeTerminating(KubeError):
+    """The namespace or the object is going away. A bounded wait may help."""
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidCause:
+    """One field that is not acceptable; `message` is empty for a `Secret`."""
+
+    field: str
+    message: str
+
+
+class KubeInvalid(KubeError):
+    """400, 413, 415 or 422."""
+
+    def __init__(self, message: str, causes: Sequence[InvalidCause] = ()) -> None:
+        super().__init__(message)
+        self.causes = tuple(causes)
+
+
+class WatchExpired(KubeError):
+    """410. List again and watch from there."""
+
+
+class Outage(StrEnum):
+    """Why there was no usable answer."""
+
+    TIMEOUT = "timeout"
+    UNREACHABLE = "unreachable"
+    TLS = "tls"
+    BROKEN = "broken"
+    OVERLOADED = "overloaded"
+    SERVER_ERROR = "server-error"
+
+
+class KubeUnavailable(KubeError, Unavailable):
+    """No usable answer. `retry_after` is in seconds, when the server named a wait."""
+
+    def __init__(self, message: str, outage: Outage, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.outage = outage
+        self.retry_after = retry_after
+
+    @property
+    def transient(self) -> bool:
+        """Whether trying again soon is reasonable. A certificate does not become right by waiting."""
+        return self.outage is not Outage.TLS

@@ -1,0 +1,16 @@
+"""`python -m locktender.api`."""
+
+from locktender.api.app import serve
+from locktender.api.settings import ApiSettings
+from locktender.contracts.kernel.faults import NO_FAULTS, FaultPoints
+from locktender.runtime.service import run_service
+from locktender.runtime.settings import load
+
+
+def main(faults: FaultPoints = NO_FAULTS) -> int:
+    """Run the API until it is told to stop. Returns the exit code, see `run_service`."""
+    return run_service("api", serve, load(ApiSettings), faults=faults)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

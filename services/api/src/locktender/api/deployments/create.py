@@ -1,0 +1,171 @@
+"""The use case of `POST …/deployment-tasks`."""
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from uuid import UUID
+
+import structlog
+
+from locktender.api.deployments.inserts import Inserts
+from locktender.api.deployments.source import Examined, Examiner
+from locktender.api.deployments.views import created_payload, snapshot, snapshot_of_new
+from locktender.api.http.idempotency import NO_DIGEST, Digests
+from locktender.api.http.problems import ProblemError
+from locktender.contracts.deployments.models import Snapshot
+from locktender.contracts.deployments.policy import Deadlines
+from locktender.contracts.kernel.errors import Unavailable
+from locktender.contracts.kernel.faults import FaultPoints
+from locktender.contracts.kernel.ids import new_id
+from locktender.contracts.kernel.problems import Problem
+from locktender.runtime.bus import Bus
+from locktender.runtime.custody import Custodian
+from locktender.storage.deployments.create import NewTask
+from locktender.storage.deployments.reads import DeploymentReads
+from locktender.storage.kernel.database import OutcomeUnknown
+
+_log = structlog.stdlib.get_logger(__name__)
+
+_CUSTODY_MARGIN_SECONDS = 60.0
+"""A runner may claim at the very end of the start deadline, and asks only then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Who asks for a deployment, and how. `trace` holds the headers of the trace it belongs to."""
+
+    workspace: str
+    by: str
+    client: str
+    key: str | None
+    trace: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The answer: the task as it is, and whether this request made it."""
+
+    snapshot: Snapshot
+    fresh: bool
+
+
+class CreateDeployment:
+    """Accepts deployments: credentials into custody first, then one insert; nothing is ever half-created."""
+
+    def __init__(
+        self,
+        *,
+        inserts: Inserts,
+        reads: DeploymentReads,
+        custodian: Custodian,
+        custodian_name: str,
+        examiner: Examiner,
+        digests: Digests,
+        deadlines: Deadlines,
+        bus: Bus,
+        faults: FaultPoints,
+    ) -> None:
+        self._inserts = inserts
+        self._reads = reads
+        self._custodian = custodian
+        self._custodian_name = custodian_name
+        self._examiner = examiner
+        self._digests = digests
+        self._deadlines = deadlines
+        self._bus = bus
+        self._faults = faults
+
+    async def __call__(self, order: Order, document: dict[str, object]) -> Created:
+        """Make the task that `document` asks for, or find the one that the same request made before.
+
+        Raises:
+            Rejected: the request cannot be accepted.
+            ProblemError: the idempotency key belongs to another request.
+            Unavailable: no room in custody, or the database does not answer. With an idempotency key, asking again is
+                always safe.
+        """
+        examined = await self._examiner.examine(document)
+        task = self._new_task(order, examined)
+        if examined.secrets is not None:
+            self._custodian.hold(task.id, examined.secrets, self._deadlines.start + _CUSTODY_MARGIN_SECONDS)
+        try:
+            await self._faults.reach("api.before-insert")
+            created_at = await self._inserts.create(task)
+        except OutcomeUnknown:
+            return await self._after_unknown(order, task)
+        except BaseException:
+            self._custodian.drop(task.id)
+            raise
+        if created_at is None:
+            self._custodian.drop(task.id)
+            return await self._known(order, task)
+        await self._faults.reach("api.after-insert")
+        self._bus.poke("outbox")
+        return Created(snapshot_of_new(task, examined, created_at, self._deadlines), fresh=True)
+
+    def _new_task(self, order: Order, examined: Examined) -> NewTask:
+        count = examined.documents
+        noun = "one document" if count == 1 else f"{count} documents"
+        return NewTask(
+            id=new_id(),
+            workspace=order.workspace,
+            project=examined.project,
+            namespace=examined.namespace,
+            server=examined.server,
+            display_name=examined.display_name,
+            created_by=order.by,
+            created_from=order.client,
+            runner=examined.runner.value,
+            source=examined.source,
+            timeline=examined.timeline.model_dump_json(by_alias=True),
+            custodian=None if examined.secrets is None else self._custodian_name,
+            idempotency_key=order.key,
+            request_digest=NO_DIGEST if order.key is None else self._digest(examined),
+            message=f"asked for by {order.by}: {noun} into project {examined.project}",
+            payload=json.dumps(created_payload(order.by, examined)),
+            trace=json.dumps(order.trace),
+        )
+
+    def _digest(self, examined: Examined) -> bytes:
+        public = json.dumps([examined.source, examined.project, examined.namespace, examined.display_name])
+        return self._digests.make(public.encode(), examined.secrets or b"")
+
+    async def _after_unknown(self, order: Order, task: NewTask) -> Created:
+        """The connection broke during the insert: whether it happened is on the row, or the answer is to ask again.
+
+        Custody is kept, since the insert may still commit; its time limit ends it otherwise.
+        """
+        found = await self._reads.snapshot(order.workspace, task.id)
+        if found is not None:
+            self._bus.poke("outbox")
+            return Created(snapshot(found, self._deadlines), fresh=True)
+        if order.key is not None:
+            with suppress(_StillUnknown):
+                return await self._known(order, task)
+        _log.warning("the outcome of an insert is unknown", task=str(task.id))
+        raise Unavailable("the database went away; whether the task was created will show in the list")
+
+    async def _known(self, order: Order, task: NewTask) -> Created:
+        known = None if order.key is None else await self._reads.known_request(order.workspace, order.by, order.key)
+        if known is None:
+            raise _StillUnknown("the task of this idempotency key was removed a moment ago")
+        found = await self._reads.snapshot(order.workspace, known.id)
+        if found is None:
+            raise _StillUnknown("the task of this idempotency key was removed a moment ago")
+        current = snapshot(found, self._deadlines)
+        if not self._digests.same(known.digest, task.request_digest):
+            raise ProblemError(
+                Problem.IDEMPOTENCY_MISMATCH,
+                "this Idempotency-Key made another task, whose snapshot is here; use a new key for a new request",
+                snapshot=current.model_dump_json(by_alias=True).encode(),
+            )
+        return Created(current, fresh=False)
+
+
+class _StillUnknown(Unavailable):
+    """The key was taken, and its task is not there."""
+
+
+def task_path(workspace: str, task_id: UUID) -> str:
+    """The address of a task."""
+    return f"/v1/workspaces/{workspace}/deployment-tasks/{task_id}"

@@ -1,0 +1,204 @@
+"""A request to deploy, examined: what may be stored, what only memory may hold, and every fault in one answer."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from locktender.api.http.faults import validated
+from locktender.contracts.deployments.models import (
+    Card,
+    CreateTask,
+    NoopSource,
+    RunnerKind,
+    Step,
+    Timeline,
+)
+from locktender.contracts.deployments.ordering import apply_order
+from locktender.contracts.deployments.readiness import is_required
+from locktender.contracts.kernel.errors import Finding, Pointer, Rejected
+from locktender.integrations.kube.access import ClusterAccess
+from locktender.integrations.kube.json_value import JsonObject, as_object
+from locktender.integrations.kube.kubeconfig import read_kubeconfig
+from locktender.integrations.kube.limits import ManifestLimits
+from locktender.integrations.kube.manifests import Manifest, parse_manifests
+from locktender.integrations.kube.secrets import is_secret, split_secrets, withheld
+from locktender.runtime.scrub import Scrubber
+
+_LARGE = 8 * 1024
+_SHORTEST = 8
+"""Secret values below this length are not looked for outside of their Secret: they are ordinary words as well."""
+_STEPS = (Step(id="validate-settings", label="Check settings"), Step(id="create-resources", label="Create resources"))
+_SECRET_FIELDS = ("data", "stringData")
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A request that can be accepted.
+
+    Attributes:
+        source: JSON text for the row. Secret values in it are placeholders.
+        secrets: for custody alone; None where there is nothing to keep.
+        documents: how many objects there are.
+    """
+
+    runner: RunnerKind
+    project: str
+    namespace: str | None
+    server: str | None
+    display_name: str
+    source: str
+    timeline: Timeline
+    documents: int
+    secrets: bytes | None = field(repr=False)
+
+
+class Examiner:
+    """Examines requests. Large ones are read in a thread, two at a time, so that others are answered meanwhile."""
+
+    def __init__(self, *, limits: ManifestLimits, max_secret_bytes: int, noop_runner: bool) -> None:
+        self._limits = limits
+        self._max_secret_bytes = max_secret_bytes
+        self._noop_runner = noop_runner
+        self._threads = asyncio.Semaphore(2)
+
+    async def examine(self, document: dict[str, object]) -> Examined:
+        """The request in a JSON object.
+
+        Raises:
+            Rejected: with the faults of its members, its manifests and its kubeconfig together.
+        """
+        if len(_text(document, "source", "manifests")) + len(_text(document, "kubeconfig")) <= _LARGE:
+            return self._examine(document)
+        async with self._threads:
+            return await asyncio.to_thread(self._examine, document)
+
+    def _examine(self, document: dict[str, object]) -> Examined:
+        request, findings = validated(CreateTask, document, tagged=("source",))
+        findings += _unprintable(request)
+        if request is not None and isinstance(request.source, NoopSource):
+            if not self._noop_runner:
+                findings.append(_finding("/source/kind", "the noop runner is off here; use `manifests`", "noop-is-off"))
+            if findings:
+                raise Rejected(findings)
+            return _noop(request)
+        manifests = self._manifests(document, findings)
+        access = self._access(document, findings)
+        if request is None or access is None or findings:
+            raise Rejected(findings)
+        return self._manifested(request, manifests, access)
+
+    def _manifests(self, document: dict[str, object], findings: list[Finding]) -> list[Manifest]:
+        text = as_object(document.get("source")).get("manifests")
+        if not isinstance(text, str):
+            return []
+        try:
+            return parse_manifests(text, limits=self._limits)
+        except Rejected as refusal:
+            findings.extend(refusal.findings)
+            return []
+
+    def _access(self, document: dict[str, object], findings: list[Finding]) -> ClusterAccess | None:
+        text = document.get("kubeconfig")
+        if text is None:
+            findings.append(_finding("/kubeconfig", "a kubeconfig is required to deploy manifests", "required"))
+        if not isinstance(text, str):
+            return None
+        try:
+            return read_kubeconfig(text)
+        except Rejected as refusal:
+            findings.extend(refusal.findings)
+            return None
+
+    def _manifested(self, request: CreateTask, manifests: list[Manifest], access: ClusterAccess) -> Examined:
+        scrubber = _scrubber(manifests, access)
+        kept: dict[str, JsonObject] = {}
+        documents: list[dict[str, object]] = []
+        for manifest in manifests:
+            safe = _storable(manifest.body, scrubber)
+            if safe != manifest.body:
+                kept[str(manifest.index)] = manifest.body
+            documents.append({"index": manifest.index, "line": manifest.line, "body": safe})
+        kubeconfig = request.kubeconfig.get_secret_value() if request.kubeconfig else ""
+        secrets = json.dumps({"kubeconfig": kubeconfig, "secrets": kept}, ensure_ascii=False).encode()
+        if len(secrets) > self._max_secret_bytes:
+            limit = self._max_secret_bytes // 1024
+            message = f"the kubeconfig and the objects with secret values exceed {limit} KiB together; deploy in parts"
+            raise Rejected([_finding("/source/manifests", message, "secrets-too-large")])
+        source = {"kind": "manifests", "documents": documents, "sensitiveKeys": _sensitive_keys(manifests)}
+        return Examined(
+            runner=RunnerKind.DIRECT,
+            project=request.target.project,
+            namespace=request.target.namespace or access.namespace or "default",
+            server=access.server,
+            display_name=request.display_name or _title(manifests),
+            source=json.dumps(source, ensure_ascii=False, separators=(",", ":")),
+            timeline=Timeline(steps=_STEPS, cards=tuple(_cards(manifests))),
+            documents=len(manifests),
+            secrets=secrets,
+        )
+
+
+def _noop(request: CreateTask) -> Examined:
+    return Examined(
+        runner=RunnerKind.NOOP,
+        project=request.target.project,
+        namespace=request.target.namespace,
+        server=None,
+        display_name=request.display_name or "noop",
+        source='{"kind": "noop"}',
+        timeline=Timeline(steps=_STEPS),
+        documents=0,
+        secrets=None,
+    )
+
+
+def _cards(manifests: Sequence[Manifest]) -> list[Card]:
+    """One card a document, in the order of applying."""
+    ordered = [manifests[place] for place in apply_order(manifests)]
+    return [Card(index=each.index, ref=each.ref, required=is_required(each.body)) for each in ordered]
+
+
+def _scrubber(manifests: Sequence[Manifest], access: ClusterAccess) -> Scrubber:
+    _, values = split_secrets([manifest for manifest in manifests if is_secret(manifest.body)])
+    return Scrubber([*access.secrets(), *(value for value in values if len(value) >= _SHORTEST)])
+
+
+def _storable(body: JsonObject, scrubber: Scrubber) -> JsonObject:
+    """The body without Secret values, and without a credential that somebody wrote into another object."""
+    if is_secret(body):
+        body = withheld(body)
+    return cast("JsonObject", scrubber.structure(body))
+
+
+def _sensitive_keys(manifests: Sequence[Manifest]) -> dict[str, list[str]]:
+    return {
+        str(manifest.index): [f"{part}/{key}" for part in _SECRET_FIELDS for key in as_object(manifest.body.get(part))]
+        for manifest in manifests
+        if is_secret(manifest.body)
+    }
+
+
+def _title(manifests: Sequence[Manifest]) -> str:
+    first = manifests[0]
+    more = f" and {len(manifests) - 1} more" if len(manifests) > 1 else ""
+    return f"{first.kind} {first.name[:120]}{more}"
+
+
+def _unprintable(request: CreateTask | None) -> list[Finding]:
+    name = (request.display_name if request else None) or ""
+    if name.isprintable():
+        return []
+    return [_finding("/displayName", "use printable characters, on one line", "control-character")]
+
+
+def _text(document: dict[str, object], *path: str) -> str:
+    value: object = document
+    for step in path:
+        value = as_object(value).get(step)
+    return value if isinstance(value, str) else ""
+
+
+def _finding(pointer: str, message: str, code: str) -> Finding:
+    return Finding(Pointer(pointer), message, code)

@@ -1,0 +1,127 @@
+"""Stored rows as what callers are shown. Pure."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+
+from locktender.api.deployments.source import Examined
+from locktender.contracts.deployments.cards import CardStatus
+from locktender.contracts.deployments.events import CREATED
+from locktender.contracts.deployments.flow import TaskPhase, TaskStatus
+from locktender.contracts.deployments.models import EventView, Failure, Projection, Snapshot, TaskView, Timeline
+from locktender.contracts.deployments.policy import Deadlines, Waiting, blocked_by, deadline_at, settled
+from locktender.storage.deployments.create import NewTask
+from locktender.storage.deployments.reads import SnapshotRow, TaskRow
+from locktender.storage.kernel.database import Row
+
+
+def task_view(row: TaskRow, deadlines: Deadlines) -> TaskView:
+    """A task, with what it waits for and until when."""
+    status, phase = TaskStatus(row.status), TaskPhase(row.phase)
+    waiting = Waiting(status, phase, row.runner, row.created_at, row.lease_claimed_at, row.cancel_requested_at)
+    return TaskView(
+        id=row.id,
+        workspace=row.workspace,
+        project=row.project,
+        namespace=row.namespace,
+        server=row.server,
+        display_name=row.display_name,
+        runner=row.runner,
+        status=status,
+        phase=phase,
+        epoch=row.lease_epoch,
+        revision=row.revision,
+        created_by=row.created_by,
+        created_from=row.created_from,
+        cancel_requested_at=row.cancel_requested_at,
+        cancel_requested_by=row.cancel_requested_by,
+        failure=None if row.failure is None else Failure.model_validate(row.failure),
+        started_at=row.started_at,
+        completed_at=row.completed_at,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        blocked_by=blocked_by(waiting),
+        deadline_at=deadline_at(waiting, deadlines),
+    )
+
+
+def snapshot(row: SnapshotRow, deadlines: Deadlines) -> Snapshot:
+    """A task with its timeline and its latest events."""
+    timeline = Timeline.model_validate_json(row.timeline)
+    return Snapshot(
+        task=task_view(row.task, deadlines),
+        timeline=settled(timeline, TaskStatus(row.task.status)),
+        events=tuple(EventView.model_validate(event) for event in row.events),
+    )
+
+
+def snapshot_of_new(task: NewTask, examined: Examined, created_at: datetime, deadlines: Deadlines) -> Snapshot:
+    """What `snapshot` would show of a task that was just inserted, without reading it."""
+    row = TaskRow(
+        id=task.id,
+        workspace=task.workspace,
+        project=task.project,
+        namespace=task.namespace,
+        server=task.server,
+        display_name=task.display_name,
+        runner=task.runner,
+        status=TaskStatus.QUEUED,
+        phase=TaskPhase.QUEUED,
+        lease_epoch=0,
+        revision=1,
+        created_by=task.created_by,
+        created_from=task.created_from,
+        cancel_requested_at=None,
+        cancel_requested_by=None,
+        failure=None,
+        lease_claimed_at=None,
+        started_at=None,
+        completed_at=None,
+        created_at=created_at,
+        updated_at=created_at,
+    )
+    created = EventView(
+        revision=1,
+        kind=CREATED,
+        status=TaskStatus.QUEUED,
+        epoch=0,
+        actor=task.actor,
+        message=task.message,
+        payload=created_payload(task.created_by, examined),
+        created_at=created_at,
+    )
+    return Snapshot(task=task_view(row, deadlines), timeline=examined.timeline, events=(created,))
+
+
+def created_payload(by: str, examined: Examined) -> dict[str, object]:
+    """The facts of the first event."""
+    return {"by": by, "documents": examined.documents}
+
+
+def events(rows: Sequence[Row]) -> tuple[EventView, ...]:
+    """Events as rows of their own."""
+    return tuple(event_view(row) for row in rows)
+
+
+def event_view(row: Row) -> EventView:
+    """One event."""
+    names = ("revision", "kind", "status", "epoch", "actor", "message", "created_at")
+    return EventView.model_validate({name: row[name] for name in names} | {"payload": json.loads(row["payload"])})
+
+
+def projection(row: TaskRow | TaskView, timeline: Timeline) -> Projection:
+    """A task in the list of its project."""
+    required = [card for card in timeline.cards if card.required]
+    return Projection(
+        id=row.id,
+        project=row.project,
+        display_name=row.display_name,
+        status=TaskStatus(row.status),
+        phase=TaskPhase(row.phase),
+        revision=row.revision,
+        cancel_requested_at=row.cancel_requested_at,
+        ready=sum(card.status is CardStatus.RUNNING for card in required),
+        total=len(required),
+        completed_at=row.completed_at,
+        updated_at=row.updated_at,
+    )

@@ -1,0 +1,100 @@
+"""Who is calling: the bearer token, the principal behind it, and the guard in front of every route."""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NewType, Protocol
+
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
+
+from locktender.api.http.authorize import ANY, Decision, Grant, Kind, Principal, Verb, authorize
+from locktender.api.http.problems import ProblemError
+from locktender.contracts.kernel.ids import WORKSPACE_PATTERN
+from locktender.contracts.kernel.problems import Problem
+
+ADMIN = "admin"
+
+_PERMISSION = "permission"
+_CALLER = "locktender_caller"
+_TOKEN_LIMIT = 8192
+_WORKSPACE = re.compile(WORKSPACE_PATTERN.removesuffix("$"))
+
+Token = NewType("Token", str)
+Guard = Callable[[ASGIConnection[Any, Any, Any, Any], BaseRouteHandler], Awaitable[None]]
+
+
+class Issuer(Protocol):
+    """One way to prove who somebody is."""
+
+    async def principal(self, token: Token) -> Principal | None:
+        """The principal behind a token; None when this issuer does not know it.
+
+        Raises:
+            Unavailable: it cannot be checked at this moment.
+        """
+        ...
+
+
+class AdminToken:
+    """The one token of a local system. Only its SHA-256 is known here; tokens are random, so that needs no salt."""
+
+    def __init__(self, sha256: str) -> None:
+        self._sha256 = sha256
+        self._principal = Principal(ADMIN, (Grant(ANY, ANY, ANY, frozenset({ANY})),))
+
+    async def principal(self, token: Token) -> Principal | None:
+        """The administrator, when it is their token. Takes the same time for every wrong one."""
+        digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+        return self._principal if hmac.compare_digest(digest, self._sha256) else None
+
+
+def permission(kind: Kind, verb: Verb) -> dict[str, object]:
+    """What a route says of itself, for `require_grant` to decide upon."""
+    return {_PERMISSION: (kind, verb)}
+
+
+def caller(connection: ASGIConnection[Any, Any, Any, Any]) -> Principal:
+    """The principal that `require_grant` let through."""
+    found = connection.scope["state"][_CALLER]
+    if not isinstance(found, Principal):  # pragma: no cover - the guard has run
+        raise TypeError
+    return found
+
+
+def require_grant(issuers: Sequence[Issuer]) -> Guard:
+    """A guard that lets through who proved who they are and may do what the route does. Closed by default."""
+
+    async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+        principal = await _authenticate(connection.headers.get("authorization", ""), issuers)
+        kind, verb = handler.opt[_PERMISSION]
+        workspace = str(connection.path_params.get("workspace", ""))
+        known = _WORKSPACE.fullmatch(workspace) is not None
+        match authorize(principal, workspace, kind, verb) if known else Decision.HIDDEN:
+            case Decision.ALLOWED:
+                connection.scope["state"][_CALLER] = principal
+            case Decision.FORBIDDEN:
+                raise ProblemError(Problem.FORBIDDEN, f"your grants in this workspace do not include to {verb}")
+            case Decision.HIDDEN:
+                raise ProblemError(Problem.NOT_FOUND, "there is no such workspace, or none that you may see")
+
+    return guard
+
+
+async def _authenticate(header: str, issuers: Sequence[Issuer]) -> Principal:
+    scheme, _, token = header.partition(" ")
+    token = token.strip()
+    if scheme.lower() != "bearer" or not token:
+        raise _unauthenticated("send `Authorization: Bearer TOKEN`", "")
+    if len(token) <= _TOKEN_LIMIT:
+        for issuer in issuers:
+            principal = await issuer.principal(Token(token))
+            if principal is not None:
+                return principal
+    raise _unauthenticated("the token is not valid, or no longer", ', error="invalid_token"')
+
+
+def _unauthenticated(detail: str, extra: str) -> ProblemError:
+    challenge = {"WWW-Authenticate": f'Bearer realm="locktender"{extra}'}
+    return ProblemError(Problem.UNAUTHENTICATED, detail, headers=challenge)

@@ -1,0 +1,103 @@
+"""What the HTTP interface can do, as data: one row an operation. The OpenAPI document is made from it."""
+
+from dataclasses import dataclass
+
+from locktender.contracts.kernel.problems import Problem
+
+TASKS = "/v1/workspaces/{workspace}/deployment-tasks"
+TASK = TASKS + "/{taskId}"
+PROJECT_STREAM = "/v1/workspaces/{workspace}/projects/{project}/deployment-tasks/stream"
+
+JSON = "application/json"
+SSE = "text/event-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A success. `schema` names a component; `headers` name components, too."""
+
+    status: int
+    description: str
+    schema: str | None = None
+    media_type: str = JSON
+    headers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method at one address. `parameters` name components; `guarded` ones need a token and a grant."""
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    answers: tuple[Answer, ...]
+    problems: tuple[Problem, ...] = ()
+    parameters: tuple[str, ...] = ()
+    body: str | None = None
+    guarded: bool = True
+
+    def all_problems(self) -> tuple[Problem, ...]:
+        """Every problem that this operation can answer with."""
+        guard = (Problem.UNAUTHENTICATED, Problem.FORBIDDEN, Problem.NOT_FOUND) if self.guarded else ()
+        return tuple(dict.fromkeys((*self.problems, *guard, Problem.INTERNAL, Problem.UNAVAILABLE)))
+
+
+_SNAPSHOT = Answer(200, "The task as it is now.", "Snapshot", headers=("ETag",))
+_STREAM_TEXT = (
+    "Server-sent events; `data` is one line of JSON. A comment every 10 s shows that the stream lives. `degraded` says "
+    "that events do not arrive at the moment, `error` that the record cannot be read; the stream goes on in both cases."
+)
+
+OPERATIONS = (
+    Operation(
+        "post", TASKS, "createDeploymentTask", "Deploy",
+        (
+            Answer(201, "The task was made.", "Snapshot", headers=("ETag", "Location")),
+            Answer(200, "The same request made this task before.", "Snapshot", headers=("ETag", "Location")),
+        ),
+        problems=(
+            Problem.INVALID_REQUEST, Problem.IDEMPOTENCY_MISMATCH, Problem.TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE,
+        ),
+        parameters=("IdempotencyKey", "Client", "Traceparent"),
+        body="CreateTask",
+    ),
+    Operation(
+        "get", TASKS, "listDeploymentTasks", "List tasks, newest first",
+        (Answer(200, "One page.", "TaskPage"),),
+        problems=(Problem.INVALID_REQUEST, Problem.INVALID_CURSOR),
+        parameters=("Status", "InProject", "Cursor", "Limit"),
+    ),
+    Operation("get", TASK, "getDeploymentTask", "Look at a task", (_SNAPSHOT,)),
+    Operation(
+        "get", TASK + "/events", "listDeploymentEvents", "List the events of a task, oldest first",
+        (Answer(200, "Events above the revision.", "EventPage"),),
+        problems=(Problem.INVALID_REQUEST,),
+        parameters=("After", "Limit"),
+    ),
+    Operation(
+        "post", TASK + "/cancel", "cancelDeploymentTask", "Stop a task; what was applied stays",
+        (Answer(200, "Cancelled, or told to stop: then `cancelRequestedAt` is set.", "Snapshot", headers=("ETag",)),),
+        problems=(Problem.NOT_CANCELLABLE,),
+        parameters=("Traceparent",),
+    ),
+    Operation(
+        "get", TASK + "/timeline/stream", "watchDeploymentTask", "Follow a task",
+        (Answer(200, f"{_STREAM_TEXT} Events: `snapshot` and `update` carry a Snapshot and its revision as id, "
+                "`removed`, and `end` after the last.", media_type=SSE),),
+        parameters=("LastEventId",),
+    ),
+    Operation(
+        "get", PROJECT_STREAM, "watchProjectDeploymentTasks", "Follow the tasks of a project",
+        (Answer(200, f"{_STREAM_TEXT} Events: `snapshot` with `projections`, `upsert` with `projection`, `remove`.",
+                media_type=SSE),),
+    ),
+    Operation(
+        "get", "/healthz", "isAlive", "Is the process alive?", (Answer(200, "It is.", "Alive"),), guarded=False
+    ),
+    Operation(
+        "get", "/readyz", "isReady", "Can the process serve?",
+        (Answer(200, "It can.", "Ready"), Answer(503, "It cannot; each check says why.", "Ready")), guarded=False,
+    ),
+    Operation("get", "/openapi", "getOpenApi", "This document", (Answer(200, "OpenAPI 3.1."),), guarded=False),
+)  # fmt: skip

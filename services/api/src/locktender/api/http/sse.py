@@ -1,0 +1,21 @@
+"""Server-sent events on the wire."""
+
+from collections.abc import AsyncGenerator
+
+from litestar.response import Stream
+
+MEDIA_TYPE = "text/event-stream"
+HEARTBEAT = b": heartbeat\n\n"
+RETRY = b"retry: 1000\n\n"
+
+
+def frame(event: str, data: str, event_id: int | None = None) -> bytes:
+    """One event. `data` is JSON on one line."""
+    number = "" if event_id is None else f"id: {event_id}\n"
+    return f"event: {event}\n{number}data: {data}\n\n".encode()
+
+
+def event_stream(frames: AsyncGenerator[bytes]) -> Stream:
+    """The response that sends `frames` as they come, and that no proxy holds back."""
+    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+    return Stream(frames, media_type=MEDIA_TYPE, headers=headers)

@@ -1,0 +1,50 @@
+"""What the API is told from outside, besides what every process is told."""
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from locktender.contracts.deployments.policy import Deadlines
+from locktender.integrations.kube.limits import ManifestLimits
+from locktender.runtime.settings import ProcessSettings
+
+
+class RequestLimits(BaseModel):
+    """How much one request may bring. `max_secret_bytes` is what custody can carry in one NATS message."""
+
+    model_config = ConfigDict(frozen=True)
+
+    max_body_bytes: int = Field(default=2 * 1024 * 1024, gt=0)
+    max_secret_bytes: int = Field(default=512 * 1024, gt=0, le=900 * 1024)
+    body_seconds: float = Field(default=30.0, gt=0)
+    page_default: int = Field(default=100, gt=0)
+    page_max: int = Field(default=200, gt=0)
+    max_streams: int = Field(default=1000, gt=0)
+
+
+class ApiSettings(ProcessSettings):
+    """The settings of the API.
+
+    Attributes:
+        http_host: address to listen on.
+        http_port: port to listen on; 0 picks a free one.
+        ready_file: where `{"url": …}` is written once requests are answered.
+        admin_token_sha256: SHA-256, in hex, of the token that may do everything. Without it nobody gets in.
+        cursor_key: signs list cursors and keys the digests of idempotent requests. All replicas have to share it.
+            Without one, each start makes its own: cursors end with the process, and a repeated request is then
+            recognised by its parts that are not secret alone.
+        noop_runner: whether sources of the kind `noop` are taken.
+        custody_bytes: memory for credentials that wait for a runner.
+    """
+
+    http_host: str = "127.0.0.1"
+    http_port: int = Field(default=8080, ge=0, le=65_535)
+    ready_file: Path | None = None
+    admin_token_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$", repr=False)
+    cursor_key: SecretStr | None = Field(default=None, min_length=16)
+    noop_runner: bool = False
+    deadlines: Deadlines = Deadlines()
+    limits: RequestLimits = RequestLimits()
+    manifests: ManifestLimits = ManifestLimits()
+    custody_bytes: int = Field(default=128 * 1024 * 1024, gt=0)
+    database_pool: int = Field(default=8, gt=0)

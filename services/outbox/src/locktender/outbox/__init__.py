@@ -1,0 +1,1 @@
+"""The outbox service: publishes what Postgres has committed, and declares streams and consumers."""

@@ -1,0 +1,64 @@
+"""Every sweep of a pass, in the order in which they run."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+from locktender.contracts.deployments.policy import Deadlines
+from locktender.storage.cleanup.writes import CleanupWrites
+from locktender.storage.deployments.retention import Retention
+from locktender.storage.deployments.transitions import SWEEPS
+from locktender.storage.deployments.writes import DeploymentWrites
+from locktender.storage.kernel.database import Database
+
+_HINTS_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """One statement that finds its own rows. Running it again, or on several replicas at once, is safe.
+
+    Attributes:
+        name: the reason of a verdict, or what else is done.
+        run: moves at most so many rows; their ids, or how many there were.
+        limit: how many at a time.
+        verdict: whether it ends tasks, so that each of them is worth a line in the log.
+    """
+
+    name: str
+    run: Callable[[int], Awaitable[Sequence[UUID] | int]]
+    limit: int
+    verdict: bool = False
+
+
+def sweeps(database: Database, deadlines: Deadlines, *, limit: int, forget: float) -> tuple[Sweep, ...]:
+    """All sweeps. Verdicts go first, and a cancel before an interruption: who asked for an end is told of an end."""
+    deployments, cleanup, retention = DeploymentWrites(database), CleanupWrites(database), Retention(database)
+    patience = _patience(deadlines)
+    verdicts = [
+        Sweep(reason, partial(_judge, deployments, reason, patience[reason]), limit, verdict=True) for reason in SWEEPS
+    ]
+    hints = min(_HINTS_AT_ONCE, limit * 5)
+    return (
+        *verdicts,
+        Sweep("hint-deployments", lambda rows: deployments.hint(rows, deadlines.hint), hints),
+        Sweep("hint-cleanup", lambda rows: cleanup.hint(rows, deadlines.hint), hints),
+        Sweep("expire-cleanup", cleanup.expire, limit),
+        Sweep("schedule-retention", lambda rows: retention.schedule(rows, deadlines.retention), limit),
+        Sweep("forget-cleanup", lambda rows: cleanup.forget(rows, forget), limit),
+    )
+
+
+def _patience(deadlines: Deadlines) -> Mapping[str, float | None]:
+    return {
+        "cancel-ack-deadline": deadlines.cancel_ack,
+        "interrupted-with-cancel": None,
+        "timeout": deadlines.run,
+        "interrupted": None,
+        "never-started": deadlines.start,
+    }
+
+
+async def _judge(writes: DeploymentWrites, reason: str, patience: float | None, limit: int) -> list[UUID]:
+    return await writes.sweep(reason, limit, patience)

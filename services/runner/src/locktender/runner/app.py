@@ -1,0 +1,104 @@
+"""The runner put together."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from locktender.runner.cancels import Cancels
+from locktender.runner.executors.direct import DirectExecutor
+from locktender.runner.executors.noop import NoopExecutor
+from locktender.runner.executors.registry import Executors, executors
+from locktender.runner.live import LiveRuns
+from locktender.runner.renewal import renewal_over
+from locktender.runner.runs import Runs
+from locktender.runner.settings import RunnerSettings
+from locktender.runner.worker import workers
+from locktender.runtime.custody_client import CustodyClient
+from locktender.runtime.lease_keeper import LeaseKeeper
+from locktender.runtime.loop import every
+from locktender.runtime.micro import OpsEndpoints
+from locktender.runtime.service import Service
+from locktender.storage.deployments.reads import DeploymentReads
+from locktender.storage.deployments.writes import DeploymentWrites
+from locktender.storage.kernel.database import open_database
+
+_VERSION = "0.1.0"
+_OVERDUE_LOOK = 1.0
+
+
+async def serve(service: Service[RunnerSettings]) -> None:
+    """Take and carry out tasks until a stop is requested, then end every run and say how.
+
+    Raises:
+        Unavailable: the database or the bus is not there.
+    """
+    settings = service.settings
+    ttl, dsn = settings.lease_ttl_seconds, settings.database_url.get_secret_value()
+    live = LiveRuns(clock=service.clock, stop=service.stop, run_seconds=settings.deadlines.run, ttl=ttl)
+    async with AsyncExitStack() as stack:
+        database = await stack.enter_async_context(
+            open_database(dsn, name="locktender-runner", size=settings.database_connections)
+        )
+        writes = DeploymentWrites(database)
+        # Closed before the database and after every run: leases are renewed until the last outcome is written.
+        keeper = stack.enter_context(
+            LeaseKeeper(renewal_over(dsn, ttl=ttl), ttl=ttl, renew_every=settings.renew_seconds, clock=service.clock)
+        )
+        runs = Runs(
+            writes, DeploymentReads(database), owner=service.owner, executors=_executors(service),
+            custody=CustodyClient(service.bus, clock=service.clock), keeper=keeper, live=live, bus=service.bus,
+            settings=settings, clock=service.clock, faults=service.faults,
+        )  # fmt: skip
+        feeds = workers(service, runs)
+        service.health.add("database", lambda: writes.renew([], ttl))
+        service.health.add("leases", keeper.check)
+        for name, feed in feeds.items():
+            service.health.add(name, feed.check)
+        await stack.enter_async_context(_watching(service, live, Cancels(live, writes, ttl=ttl, clock=service.clock)))
+        await stack.enter_async_context(_operations(service, live).serving())
+        async with asyncio.TaskGroup() as group:
+            for feed in feeds.values():
+                group.create_task(feed.run())
+
+
+def _executors(service: Service[RunnerSettings]) -> Executors:
+    settings = service.settings
+    direct = DirectExecutor(
+        clock=service.clock,
+        faults=service.faults,
+        apply_seconds=settings.apply_seconds,
+        readiness_seconds=settings.deadlines.readiness,
+    )
+    return executors(direct, NoopExecutor() if settings.noop_runner else None)
+
+
+@asynccontextmanager
+async def _watching(service: Service[RunnerSettings], live: LiveRuns, cancels: Cancels) -> AsyncGenerator[None]:
+    """Abort runs for every reason that does not come with a renewal, until the last run has ended."""
+    async with asyncio.TaskGroup() as group:
+        await cancels.listen(service.bus)
+        watches = [
+            group.create_task(cancels.look_forever()),
+            group.create_task(live.end_at_stop()),
+            group.create_task(
+                every(_OVERDUE_LOOK, live.end_overdue, stop=service.stop, clock=service.clock, name="overdue runs")
+            ),
+        ]
+        try:
+            yield
+        finally:
+            for watch in watches:
+                watch.cancel()
+
+
+def _operations(service: Service[RunnerSettings], live: LiveRuns) -> OpsEndpoints:
+    ops = OpsEndpoints(service.bus, "runner", version=_VERSION, description="Carries out deployment tasks")
+
+    async def status(_body: bytes) -> dict[str, object]:
+        return {"owner": service.owner, "stopping": service.stop.requested, "runs": live.status()}
+
+    ops.add(
+        "status", "lt.ops.runner.status", status, "The runs of one runner: id, epoch, phase, age",
+        response='{"owner", "stopping", "runs": [{"id", "epoch", "runner", "phase", "aborting", "seconds"}]}',
+    )  # fmt: skip
+    return ops

@@ -1,0 +1,113 @@
+"""The migrated database is the declared one, to the last index predicate, and today's guards are in it."""
+
+import asyncio
+import sys
+from collections.abc import Iterable
+
+import asyncpg
+import pytest
+from sqlalchemy import Connection, text
+from sqlalchemy.ext.asyncio import create_async_engine
+
+import locktender.storage.cleanup.tables  # noqa: F401 - declares its tables
+import locktender.storage.deployments.tables  # noqa: F401 - declares its tables
+from locktender.contracts.cleanup.flow import CLEANUP_JOB
+from locktender.contracts.deployments.flow import DEPLOYMENT_TASK
+from locktender.contracts.kernel.errors import Unavailable
+from locktender.storage.kernel.functions import CLOCK, FUNCTIONS
+from locktender.storage.kernel.tables import metadata
+from locktender.storage.kernel.triggers import guard_trigger
+from locktender.storage.migrations import migrate
+from locktender.testkit.database import TestDatabase, empty_database
+from locktender.testkit.servers import PostgresServer
+
+_OURS = "join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'locktender' and not c.relispartition"
+_CATALOGUE = {
+    "tables": f"select c.relname, c.relkind::text, pg_get_partkeydef(c.oid) from pg_class c {_OURS} and c.relkind in ('r', 'p', 'S')",
+    "columns": (
+        "select c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, pg_get_expr(d.adbin, d.adrelid)"
+        " from pg_attribute a left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum"
+        f" join pg_class c on c.oid = a.attrelid {_OURS} and a.attnum > 0 and not a.attisdropped and c.relkind in ('r', 'p')"
+    ),
+    "constraints": (
+        "select c.relname, k.conname, k.contype::text, pg_get_constraintdef(k.oid) from pg_constraint k"
+        f" join pg_class c on c.oid = k.conrelid {_OURS}"
+    ),
+    "indexes": (
+        "select c.relname, pg_get_indexdef(i.indexrelid) from pg_index i join pg_class c on c.oid = i.indexrelid"
+        " join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'locktender' and not c.relispartition"
+    ),
+    "functions": (
+        "select p.proname, pg_get_functiondef(p.oid) from pg_proc p join pg_namespace n on n.oid = p.pronamespace"
+        " where n.nspname = 'locktender'"
+    ),
+    "triggers": (
+        "select c.relname, t.tgname, pg_get_triggerdef(t.oid), t.tgenabled::text from pg_trigger t"
+        f" join pg_class c on c.oid = t.tgrelid {_OURS} and not t.tgisinternal"
+    ),
+}  # fmt: skip
+
+
+async def _catalogue(dsn: str, part: str) -> list[tuple[object, ...]]:
+    connection = await asyncpg.connect(dsn)
+    try:
+        return sorted((tuple(row) for row in await connection.fetch(_CATALOGUE[part])), key=repr)
+    finally:
+        await connection.close()
+
+
+def _declare(connection: Connection, after: Iterable[str]) -> None:
+    clock, new_event_id, *others = FUNCTIONS
+    assert clock == CLOCK
+    connection.execute(text("create schema locktender"))
+    for sql in (clock, new_event_id):
+        connection.exec_driver_sql(sql)
+    metadata.create_all(connection)
+    connection.exec_driver_sql("create table locktender.outbox_default partition of locktender.outbox default")
+    for sql in (*others, *after):
+        connection.exec_driver_sql(sql)
+
+
+@pytest.mark.parametrize("part", _CATALOGUE)
+async def test_the_migrated_database_is_the_declared_one(
+    db: TestDatabase, postgres_server: PostgresServer, part: str
+) -> None:
+    async with empty_database(postgres_server) as name:
+        dsn = postgres_server.dsn(name)
+        engine = create_async_engine(dsn.replace("postgresql://", "postgresql+asyncpg://", 1))
+        try:
+            async with engine.begin() as connection:
+                guards = [*guard_trigger(DEPLOYMENT_TASK), *guard_trigger(CLEANUP_JOB)]
+                await connection.run_sync(_declare, guards)
+        finally:
+            await engine.dispose()
+        declared = await _catalogue(dsn, part)
+    assert declared
+    assert await _catalogue(db.dsn, part) == declared
+
+
+async def test_migrating_again_changes_nothing(db: TestDatabase) -> None:
+    before = {part: await _catalogue(db.dsn, part) for part in _CATALOGUE}
+    await migrate(db.dsn)
+    assert {part: await _catalogue(db.dsn, part) for part in _CATALOGUE} == before
+
+
+async def test_several_migrators_at_once_wait_for_each_other(postgres_server: PostgresServer) -> None:
+    async with empty_database(postgres_server) as name:
+        dsn = postgres_server.dsn(name)
+        program = "import asyncio, sys; from locktender.storage.migrations import migrate; asyncio.run(migrate(sys.argv[1]))"
+        processes = [await asyncio.create_subprocess_exec(sys.executable, "-c", program, dsn) for _ in range(2)]
+        assert [await process.wait() for process in processes] == [0, 0]
+        assert len(await _catalogue(dsn, "tables")) > 5
+
+
+async def test_a_database_that_is_not_there_is_unavailable(postgres_server: PostgresServer) -> None:
+    with pytest.raises(Unavailable, match="could not be brought up to date"):
+        await migrate(postgres_server.dsn("no_such_database"))
+
+
+async def test_the_first_days_have_their_partitions(db: TestDatabase) -> None:
+    parts = await db.admin.fetchval(
+        "select count(*) from pg_inherits where inhparent = 'locktender.outbox'::regclass"
+    )
+    assert parts == 4
