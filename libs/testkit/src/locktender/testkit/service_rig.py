@@ -105,6 +105,6 @@ async def stored(bus: Bus, stream: str) -> list[Stored]:
             message = await bus.jetstream.get_msg(stream, seq)
         except NotFoundError:
             continue
-        headers: dict[str, str] = message.headers or {}  # pyright: ignore[reportUnknownMemberType]  # bare in the client
+        headers: dict[str, str] = message.headers or {}  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]  # bare in the client
         messages.append(Stored(seq, message.subject or "", headers, message.data or b""))
     return messages

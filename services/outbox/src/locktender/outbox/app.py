@@ -81,6 +81,10 @@ async def _loops(
         wake.wake()
         return False
 
+    async def publish() -> bool:
+        # Not before the streams are there: the first look may take marks back, and old events go before new ones.
+        return watch.declared and await relay.round()
+
     async def tend_partitions() -> bool:
         made = await partitions.prepare(_DAYS_AHEAD)
         dropped = await partitions.retire(settings.outbox_retention_seconds)
@@ -98,7 +102,7 @@ async def _loops(
         loops.create_task(every(settings.outbox_shard_renew_seconds, share_out, stop=stop, clock=clock, name="shards"))
         loops.create_task(
             adaptive(
-                relay.round, stop=stop, clock=clock, waker=wake, name="relay",
+                publish, stop=stop, clock=clock, waker=wake, name="relay",
                 floor=settings.outbox_poll_floor_seconds, ceiling=settings.outbox_poll_ceiling_seconds,
             )
         )  # fmt: skip

@@ -54,11 +54,16 @@ class StreamWatch:
         self._known = await self._streams.look()
         return False
 
+    @property
+    def declared(self) -> bool:
+        """Whether a look has been completed, so that the streams are there and what they had lost is told first."""
+        return self._known is not None
+
     async def check(self) -> None:
         """A health check.
 
         Raises:
-            Unavailable: the streams have not been declared yet.
+            Unavailable: the streams have not been declared yet, or a stream was gone at the last look.
         """
         if self._known is None or len(self._known) < len(STREAMS):
             raise Unavailable("the streams have not been declared yet")

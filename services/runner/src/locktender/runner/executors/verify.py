@@ -20,6 +20,9 @@ SHORTEST, LONGEST = 0.25, 2.0
 _LOOK_SECONDS = 15.0
 _REFUSALS = 3
 """Looks in a row that the cluster refuses before the run gives up."""
+_WORDS_SECONDS = 5.0
+"""Between two records of which only the words differ; a changed status is recorded at once."""
+_TROUBLED = {CardStatus.BLOCKED, CardStatus.UNKNOWN, CardStatus.FAILED}
 _NAMED = 5
 _ENDED = "completed"
 
@@ -32,7 +35,8 @@ class Verifying:
         self._handle = handle
         self._clock = clock
         self._seconds = seconds
-        self._troubles: dict[int, tuple[tuple[str, str | None], float]] = {}
+        self._troubles: dict[int, tuple[str | None, float]] = {}
+        self._told_at = clock.monotonic()
         self._refusals = 0
 
     async def run(self) -> bool:
@@ -48,6 +52,7 @@ class Verifying:
         pause, end = SHORTEST, self._clock.monotonic() + self._seconds
         await self._tell([])
         while True:
+            before = {card.index: card.status for card in self._cards()}
             changed = await self._look([card for card in self._cards() if card.status is not CardStatus.RUNNING])
             if not self._missing():
                 # Ready one after the other is not enough: all of them are, in one look.
@@ -58,12 +63,13 @@ class Verifying:
                     return True
             if await self._failed():
                 return False
-            if changed:
+            moved = any(before[card.index] is not card.status for card in changed)
+            if moved or (changed and self._clock.monotonic() - self._told_at >= _WORDS_SECONDS):
                 await self._tell(changed)
             if self._clock.monotonic() >= end:
                 await self._time_out()
                 return False
-            pause = SHORTEST if changed else min(pause * 1.5, LONGEST)
+            pause = SHORTEST if moved else min(pause * 1.5, LONGEST)
             await self._clock.sleep(min(pause, max(end - self._clock.monotonic(), 0.0)))
 
     def _cards(self) -> tuple[Card, ...]:
@@ -110,9 +116,10 @@ class Verifying:
         if verdict.trouble is None:
             self._troubles.pop(index, None)
             return verdict
-        now, known = self._clock.monotonic(), self._troubles.get(index)
-        since = known[1] if known is not None and known[0] == verdict.trouble.key else now
-        self._troubles[index] = (verdict.trouble.key, since)
+        # Counted by container and not by reason: a pull that fails is called by two names in turn.
+        now, known, container = self._clock.monotonic(), self._troubles.get(index), verdict.trouble.container
+        since = known[1] if known is not None and known[0] == container else now
+        self._troubles[index] = (container, since)
         return settled(verdict, troubled_for=now - since)
 
     async def _tell(self, changed: Sequence[Card]) -> None:
@@ -121,6 +128,10 @@ class Verifying:
         fresh = [str(card.ref) for card in changed if card.status is CardStatus.RUNNING]
         if fresh:
             said += f"; ready now: {_named(fresh)}"
+        troubled = [f"{card.ref} ({card.reason})" for card in changed if card.status in _TROUBLED]
+        if troubled:
+            said += f"; in trouble: {_named(troubled)}"
+        self._told_at = self._clock.monotonic()
         await self._handle.emit(said, phase=TaskPhase.VERIFY)
 
     async def _failed(self) -> bool:
