@@ -61,7 +61,7 @@ check: lint types imports sql generated test ## Everything that CI checks
 lint: setup-dev ## Style, formatting, dependencies
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@for package in $(SHIPPED); do (cd $$package && ../../$(BIN)/deptry -q src) || exit 1; done
+	@for package in $(SHIPPED); do (cd $$package && ../../$(BIN)/deptry src) || exit 1; done
 
 types: setup-dev ## Types of everything that ships
 	@$(BIN)/basedpyright --warnings

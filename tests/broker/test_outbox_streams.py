@@ -98,7 +98,7 @@ async def test_ensure_declares_the_streams_and_ends(db: TestDatabase, rig: NatsR
     assert await Streams(bus.jetstream).ensure() == []
 
 
-async def test_an_unknown_argument_is_a_usage_error(rig: NatsRig) -> None:
+async def test_an_unknown_argument_is_a_usage_error() -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "locktender.outbox", "explode", stderr=asyncio.subprocess.PIPE
     )

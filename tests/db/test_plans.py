@@ -94,7 +94,7 @@ _BY_INDEX = {
     "relay's read": (relay._UNPUBLISHED, "outbox", "_seq_idx"),
     "relay's held back": (relay._UNPUBLISHED, "outbox", "_aggregate_idx"),
     "backlog": (relay._BACKLOG, "outbox", "_seq_idx"),
-    "relay's mark": (relay._PUBLISHED, "outbox", "_pkey"),
+    "relay's mark": (relay._PUBLISHED, "outbox", "Index Scan using outbox_"),
 }
 
 

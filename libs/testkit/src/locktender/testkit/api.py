@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from locktender.api.http.authorize import Grant, Principal
 from locktender.api.server import HttpServer
 from locktender.api.settings import ApiSettings
 from locktender.contracts.kernel.clock import Clock
+from locktender.contracts.kernel.envelope import Envelope
 from locktender.contracts.kernel.faults import NO_FAULTS
 from locktender.contracts.kernel.ids import new_owner
 from locktender.runtime.bus import Bus
@@ -157,3 +159,32 @@ async def taken(stream: AsyncGenerator[ServerEvent], count: int, seconds: float 
             if len(found) >= count:
                 break
     return found
+
+
+async def relay_events(db: TestDatabase, bus: Bus) -> int:
+    """Send the events that wait in the outbox, as the relay would, but as core messages. How many there were."""
+    rows = await db.admin.fetch(
+        "update locktender.outbox set published_at = locktender.now() where published_at is null "
+        "returning seq, event_id, subject, type, aggregate, revision, tombstone, created_at, data::text as data"
+    )
+    events = [row for row in sorted(rows, key=lambda row: row["seq"]) if row["subject"].startswith("lt.evt.")]
+    for row in events:
+        envelope = Envelope(
+            event_id=row["event_id"], subject=row["subject"], type=row["type"], aggregate=row["aggregate"],
+            revision=row["revision"], tombstone=row["tombstone"], time=row["created_at"], data=row["data"],
+        )  # fmt: skip
+        await bus.publish(envelope.subject, envelope.body(), headers=envelope.headers())
+    return len(events)
+
+
+def kubeconfig(*, token: str = "canary-token-7d1e", namespace: str | None = None, **user: str) -> str:  # noqa: S107 - a canary
+    """A kubeconfig that is acceptable, unless `user` adds what is not."""
+    context: dict[str, Any] = {"cluster": "c", "user": "u"} | ({"namespace": namespace} if namespace else {})
+    return json.dumps(
+        {
+            "apiVersion": "v1", "kind": "Config", "current-context": "x",
+            "clusters": [{"name": "c", "cluster": {"server": "https://cluster.example:6443"}}],
+            "users": [{"name": "u", "user": {"token": token} | user}],
+            "contexts": [{"name": "x", "context": context}],
+        }
+    )  # fmt: skip

@@ -100,7 +100,7 @@ async def stored(bus: Bus, stream: str) -> list[Stored]:
     except NotFoundError:
         return []
     messages: list[Stored] = []
-    for seq in range(state.first_seq, state.last_seq + 1):
+    for seq in range(max(state.first_seq, 1), state.last_seq + 1):
         try:
             message = await bus.jetstream.get_msg(stream, seq)
         except NotFoundError:

@@ -70,7 +70,7 @@ def json_patch(target: Obj, operations: Any) -> Obj:
     for operation in operations:
         try:
             _operate(box, operation)
-        except (KeyError, IndexError, TypeError, ValueError):
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError):
             what = f"{text_at(operation, 'op')} operation does not apply: {text_at(operation, 'path')}"
             raise bad_request(what) from None
     root = box["root"]

@@ -10,6 +10,11 @@ from locktender.embedded.cluster.resources import Resource
 from locktender.embedded.cluster.shapes import Obj, at, is_list, is_obj, objs_at
 
 _TEXT_MAPS = (("metadata", "labels"), ("metadata", "annotations"))
+_BUILTIN_TEXT_MAPS = (
+    ("spec", "selector", "matchLabels"),
+    ("spec", "template", "metadata", "labels"),
+    ("spec", "template", "metadata", "annotations"),
+)
 _DATA_KINDS = ("ConfigMap", "Secret")
 _POD_SPECS = (("spec",), ("spec", "template", "spec"), ("spec", "jobTemplate", "spec", "template", "spec"))
 
@@ -34,6 +39,11 @@ def _wrong(resource: Resource, obj: Obj) -> Iterator[tuple[str, str]]:
         yield from _text_map(at(obj, *path), ".".join(path))
     if not resource.builtin:
         return
+    for path in _BUILTIN_TEXT_MAPS:
+        yield from _text_map(at(obj, *path), ".".join(path))
+    if resource.kind == "Service":
+        yield from _text_map(at(obj, "spec", "selector"), "spec.selector")
+        yield from (("spec.ports", "int32") for port in objs_at(obj, "spec", "ports") if not _is_numbered(port))
     if resource.kind in _DATA_KINDS:
         for name in ("data", "stringData"):
             yield from _text_map(obj.get(name), name)
@@ -44,6 +54,13 @@ def _wrong(resource: Resource, obj: Obj) -> Iterator[tuple[str, str]]:
         yield "spec.replicas", "int32"
     for path in _POD_SPECS:
         yield from _pod_spec(at(obj, *path), ".".join(path))
+
+
+def _is_numbered(port: Obj) -> bool:
+    numbers = (port.get("port", 0), port.get("nodePort") or 0)
+    return all(isinstance(number, int) and not isinstance(number, bool) for number in numbers) and isinstance(
+        port.get("protocol", ""), str
+    )
 
 
 def _pod_spec(spec: object, where: str) -> Iterator[tuple[str, str]]:

@@ -20,10 +20,14 @@ class LocalOptions:
     Attributes:
         environment: settings for every service, by their `LOCKTENDER_…` names.
         modules: another module to run for a service; crash tests put one with fault points here.
+        cluster: further arguments of the sandbox cluster.
+        healthy_seconds: a run of a process that lasted this long is no reason to wait longer before the next one.
     """
 
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     modules: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    cluster: tuple[str, ...] = ()
+    healthy_seconds: float = 30.0
 
 
 def service_spec(
@@ -57,15 +61,16 @@ def service_spec(
         arguments=tuple(arguments),
         environment=environment | dict(options.environment),
         log_dir=folder.logs,
+        healthy_seconds=options.healthy_seconds,
     )
 
 
-def cluster_spec(folder: LocalFolder, ready: Path) -> ServiceSpec:
+def cluster_spec(folder: LocalFolder, ready: Path, options: LocalOptions) -> ServiceSpec:
     """The sandbox cluster."""
     return ServiceSpec(
         name="cluster",
         module="locktender.embedded.cluster",
-        arguments=("--state", str(folder.cluster), "--ready-file", str(ready)),
+        arguments=("--state", str(folder.cluster), "--ready-file", str(ready), *options.cluster),
         environment={},
         log_dir=folder.logs,
     )

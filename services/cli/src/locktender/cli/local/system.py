@@ -102,7 +102,7 @@ class _Local:
     async def _start(self) -> LocalSystem:
         ready_file = self._folder.path / "cluster.ready"
         await asyncio.to_thread(ready_file.unlink, missing_ok=True)
-        self._supervise(cluster_spec(self._folder, ready_file))
+        self._supervise(cluster_spec(self._folder, ready_file, self._options))
         async with asyncio.TaskGroup() as both:
             database = both.create_task(self._database())
             broker = both.create_task(self._broker())

@@ -1,7 +1,7 @@
 """Waiting until every required object is ready, and giving up on those that will not be."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import assert_never
 
 from locktender.contracts.deployments.cards import CardStatus, Readiness
@@ -36,6 +36,7 @@ class Verifying:
         self._clock = clock
         self._seconds = seconds
         self._troubles: dict[int, tuple[str | None, float]] = {}
+        self._unsaid: dict[int, Card] = {}
         self._told_at = clock.monotonic()
         self._refusals = 0
 
@@ -50,27 +51,29 @@ class Verifying:
         if not waiting:
             return True
         pause, end = SHORTEST, self._clock.monotonic() + self._seconds
-        await self._tell([])
+        await self._tell()
         while True:
-            before = {card.index: card.status for card in self._cards()}
-            changed = await self._look([card for card in self._cards() if card.status is not CardStatus.RUNNING])
+            moved = await self._look_around(watched)
             if not self._missing():
-                # Ready one after the other is not enough: all of them are, in one look.
-                changed += await self._look(
-                    [card for card in self._cards() if card.index in watched and _may_turn(card)]
-                )
-                if not self._missing():
-                    return True
+                return True
             if await self._failed():
                 return False
-            moved = any(before[card.index] is not card.status for card in changed)
-            if moved or (changed and self._clock.monotonic() - self._told_at >= _WORDS_SECONDS):
-                await self._tell(changed)
+            if moved or (self._unsaid and self._clock.monotonic() - self._told_at >= _WORDS_SECONDS):
+                await self._tell()
             if self._clock.monotonic() >= end:
                 await self._time_out()
                 return False
             pause = SHORTEST if moved else min(pause * 1.5, LONGEST)
             await self._clock.sleep(min(pause, max(end - self._clock.monotonic(), 0.0)))
+
+    async def _look_around(self, watched: Collection[int]) -> bool:
+        """Look at what is not ready, then once more at all that is watched. Whether any status changed."""
+        before = {card.index: card.status for card in self._cards()}
+        await self._look([card for card in self._cards() if card.status is not CardStatus.RUNNING])
+        if not self._missing():
+            # Ready one after the other is not enough: all of them have to be, in one look.
+            await self._look([card for card in self._cards() if card.index in watched and _may_turn(card)])
+        return any(before[card.index] is not card.status for card in self._cards())
 
     def _cards(self) -> tuple[Card, ...]:
         return self._handle.timeline.cards
@@ -78,10 +81,10 @@ class Verifying:
     def _missing(self) -> list[Card]:
         return [card for card in self._cards() if card.required and card.status is not CardStatus.RUNNING]
 
-    async def _look(self, cards: Sequence[Card]) -> list[Card]:
-        """Look once, stage what changed, and return it."""
+    async def _look(self, cards: Sequence[Card]) -> None:
+        """Look once, and stage what changed."""
         if not cards:
-            return []
+            return
         try:
             async with asyncio.timeout(_LOOK_SECONDS):
                 seen = await self._observer.look(cards)
@@ -90,9 +93,9 @@ class Verifying:
             seen = dict[int, Sighting]({card.index: silent for card in cards})
         self._count_refusals(seen)
         after = [self._judged(card, seen[card.index]) for card in cards]
-        changed = [new for old, new in zip(cards, after, strict=True) if new != old]
-        self._handle.stage(*changed)
-        return changed
+        changed = {new.index: new for old, new in zip(cards, after, strict=True) if new != old}
+        self._handle.stage(*changed.values())
+        self._unsaid |= changed
 
     def _count_refusals(self, seen: Mapping[int, Sighting]) -> None:
         refused = [error for error in seen.values() if isinstance(error, KubeUnauthorized | KubeDenied)]
@@ -122,7 +125,8 @@ class Verifying:
         self._troubles[index] = (container, since)
         return settled(verdict, troubled_for=now - since)
 
-    async def _tell(self, changed: Sequence[Card]) -> None:
+    async def _tell(self) -> None:
+        changed, self._unsaid = self._unsaid.values(), dict[int, Card]()
         required = [card for card in self._cards() if card.required]
         said = f"{len(required) - len(self._missing())} of {len(required)} required resources are ready"
         fresh = [str(card.ref) for card in changed if card.status is CardStatus.RUNNING]

@@ -120,12 +120,13 @@ class StatefulSetController:
             )
             self._plane.tell(STATEFUL_SETS, found, "FailedCreate", message)
             return message
-        self._claim(found, body, name)
         body["spec"] |= {"hostname": name, "subdomain": text_at(found, "spec", "serviceName")}
         try:
+            self._claim(found, body, name)
             self._plane.create(PODS, namespace, body, owner=found)
         except Refusal as refusal:
-            # The pod of an earlier set with the same name has not left yet.
+            # A template that makes no valid object; or the pod of an earlier set of that name has not left yet.
+            self._plane.tell(STATEFUL_SETS, found, "FailedCreate", refusal.message)
             return refusal.message
         told = f"create Pod {name} in StatefulSet {name_of(found)} successful"
         self._plane.tell(STATEFUL_SETS, found, "SuccessfulCreate", told, normal=True)

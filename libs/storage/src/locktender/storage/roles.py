@@ -1,0 +1,140 @@
+"""Least privilege as data: what each service may do in the database. It becomes SQL here and nowhere else."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import asyncpg
+
+from locktender.contracts.kernel.errors import Unavailable
+from locktender.contracts.kernel.permissions import IDENTITIES, Identity
+from locktender.storage.kernel.clock import SCHEMA
+
+_DEADLINE = 30.0
+_LOCK = 0x10C8
+
+_READ, _ADD, _CHANGE, _REMOVE = "select", "insert", "update", "delete"
+_TASK, _EVENT, _JOB, _OUTBOX, _SHARD = "deployment_task", "deployment_event", "cleanup_job", "outbox", "service_shard"
+_MARK = "update (published_at, attempts, next_attempt_at, last_error)"
+
+_TELL: Mapping[str, tuple[str, ...]] = {_EVENT: (_READ, _ADD), _OUTBOX: (_ADD,)}
+"""Every guarded write records its event and fills the outbox. Neither can be changed afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoleSpec:
+    """What one service may do. What is not named is refused.
+
+    Attributes:
+        tables: privileges by table.
+        functions: functions it may call, with their argument types, besides the clock and the ids.
+        statement_seconds: a statement may take that long, whatever the client asks for at first.
+        connections: how many it may hold, all replicas together.
+    """
+
+    tables: Mapping[str, tuple[str, ...]]
+    functions: tuple[str, ...] = ()
+    statement_seconds: int = 30
+    connections: int = 100
+
+
+ROLES: Mapping[Identity, RoleSpec] = MappingProxyType(
+    {
+        # Creates tasks, cancels them, answers questions. Deletes nothing.
+        "api": RoleSpec({_TASK: (_READ, _ADD, _CHANGE), **_TELL}),
+        # Reads what has to be told and marks it, under its shards. Knows nothing of tasks.
+        "outbox": RoleSpec(
+            {_OUTBOX: (_READ, _MARK), _SHARD: (_READ, _ADD, _CHANGE)},
+            functions=("outbox_prepare(integer)", "outbox_retire(interval)"),
+        ),
+        # Moves tasks that are there; makes none, deletes none.
+        "runner": RoleSpec({_TASK: (_READ, _CHANGE), **_TELL}),
+        # Ends what nobody ends, frees what nobody holds, makes cleanup jobs.
+        "reaper": RoleSpec({_TASK: (_READ, _CHANGE), _JOB: (_READ, _ADD, _CHANGE), **_TELL}),
+        # The only one that deletes.
+        "cleanup": RoleSpec(
+            {_TASK: (_READ, _REMOVE), _JOB: (_READ, _ADD, _CHANGE, _REMOVE), _EVENT: (_READ,), _OUTBOX: (_ADD,)}
+        ),
+        # Looks at everything, changes nothing.
+        "ops": RoleSpec(
+            {_TASK: (_READ,), _EVENT: (_READ,), _JOB: (_READ,), _OUTBOX: (_READ,), _SHARD: (_READ,)},
+            statement_seconds=60,
+            connections=10,
+        ),
+    }
+)
+
+
+def role_name(identity: Identity) -> str:
+    """The name of the database role of a service."""
+    return f"locktender_{identity}"
+
+
+def roles_sql() -> str:
+    """The statements that make the roles what `ROLES` says. They hold no password, and can be run again and again."""
+    parts = [
+        "-- Generated from locktender.storage.roles by tools/generate.py. Run by the owner of the schema, who may create",
+        "-- roles. Set the passwords yourself: ALTER ROLE locktender_api PASSWORD '…'.",
+        "begin;",
+        f"select pg_advisory_xact_lock({_LOCK});",
+        f"revoke all on schema {SCHEMA} from public;",
+        f"revoke all on all functions in schema {SCHEMA} from public;",
+        *(part for identity in IDENTITIES for part in _role(identity, ROLES[identity])),
+        "commit;",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+async def apply_roles(dsn: str, passwords: Mapping[str, str]) -> None:
+    """Make the roles what `ROLES` says, and set the password of each identity that `passwords` names.
+
+    `dsn` is of a role that owns the schema and may create roles. Running it again changes nothing. The server's log
+    gets no password: what is sent is its SCRAM verifier, computed by the server under a disabled log.
+
+    Raises:
+        Unavailable: the database cannot be reached or refused the login.
+        ValueError: `passwords` names somebody unknown.
+    """
+    if unknown := set(passwords) - set(IDENTITIES):
+        raise ValueError(f"there are no services called {sorted(unknown)}")
+    try:
+        connection = await asyncpg.connect(dsn, timeout=_DEADLINE, command_timeout=_DEADLINE)
+    except (OSError, TimeoutError, asyncpg.PostgresError) as error:
+        raise Unavailable(f"cannot connect to the database: {type(error).__name__}") from error
+    try:
+        await connection.execute(roles_sql())
+        for identity, password in passwords.items():
+            await connection.execute(_password(f"locktender_{identity}", password))
+    finally:
+        await connection.close(timeout=_DEADLINE)
+
+
+def _role(identity: Identity, spec: RoleSpec) -> Iterable[str]:
+    name = role_name(identity)
+    yield f"\n-- {identity}"
+    yield f"do $$ begin create role {name} login; exception when duplicate_object or unique_violation then null; end $$;"
+    yield (
+        f"alter role {name} login noinherit nosuperuser nocreatedb nocreaterole noreplication"
+        f" connection limit {spec.connections};"
+    )
+    yield f"alter role {name} set search_path = pg_catalog;"
+    yield f"alter role {name} set statement_timeout = '{spec.statement_seconds}s';"
+    yield f"alter role {name} set lock_timeout = '10s';"
+    yield f"alter role {name} set idle_in_transaction_session_timeout = '15s';"
+    yield f"revoke all on all tables in schema {SCHEMA} from {name};"
+    yield f"revoke all on all sequences in schema {SCHEMA} from {name};"
+    yield f"revoke all on all functions in schema {SCHEMA} from {name};"
+    yield f"grant usage on schema {SCHEMA} to {name};"
+    for function in ("now()", "new_event_id()", *spec.functions):
+        yield f"grant execute on function {SCHEMA}.{function} to {name};"
+    for table, privileges in spec.tables.items():
+        yield f"grant {', '.join(privileges)} on {SCHEMA}.{table} to {name};"
+    if _ADD in spec.tables.get(_OUTBOX, ()):
+        yield f"grant usage on sequence {SCHEMA}.outbox_seq to {name};"
+
+
+def _password(role: str, password: str) -> str:
+    literal = password.replace("'", "''")
+    if "\\" in password or "\x00" in password:
+        raise ValueError("a password holds neither backslash nor zero byte")
+    return f"alter role {role} password '{literal}'"
