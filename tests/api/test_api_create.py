@@ -65,10 +65,13 @@ async def test_a_new_task_says_what_it_waits_for_and_until_when(api: RunningApi)
 
 async def test_every_document_has_a_card_in_the_order_of_applying(api: RunningApi) -> None:
     made = (await api.http.post(api.path(), json=manifests())).json()
-    cards = [(card["index"], card["ref"]["kind"], card["apply"], card["status"]) for card in made["timeline"]["cards"]]
-    assert cards == [
-        (1, "Secret", "pending", "pending"), (2, "Service", "pending", "pending"), (0, "Deployment", "pending", "pending")
-    ]  # fmt: skip
+    cards = made["timeline"]["cards"]
+    assert [(card["index"], card["ref"]["kind"]) for card in cards] == [
+        (1, "Secret"),
+        (2, "Service"),
+        (0, "Deployment"),
+    ]
+    assert {(card["apply"], card["status"]) for card in cards} == {("pending", "pending")}
     assert made["task"]["displayName"] == "Deployment web and 2 more"
     assert (made["task"]["namespace"], made["task"]["server"]) == ("prod", "https://cluster.example:6443")
 
@@ -143,7 +146,7 @@ async def test_no_submitted_secret_is_in_any_row_or_answer(api: RunningApi, modu
     )
     assert len(tables) > 3
     for table in tables:
-        for row in await module_db.admin.fetch(f"select t::text as text from {table['name']} t"):
+        for row in await module_db.admin.fetch(f"select t::text as text from {table['name']} t"):  # noqa: S608 - names of ours
             assert not [canary for canary in CANARIES if canary in row["text"]], table["name"]
 
 

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -14,6 +16,7 @@ from locktender.runner.settings import RunnerSettings
 from locktender.testkit.cluster import SandboxCluster, sandbox_cluster
 from locktender.testkit.database import TestDatabase
 from locktender.testkit.nats_rig import eventually
+from locktender.testkit.proxy import TcpProxy
 from locktender.testkit.runner import Held, Seen, TaskBench, config_maps, deployment, task_bench
 from locktender.testkit.servers import NatsServer
 
@@ -148,6 +151,35 @@ async def test_a_superseded_run_writes_and_applies_nothing_more(bench: TaskBench
     after = await bench.seen(task)
     assert after.row == judged.row
     assert await effects(cluster) == ["c0", "c1"]
+
+
+async def test_a_run_that_cannot_renew_its_lease_stops_in_time_and_leaves_the_verdict_to_others(
+    bench: TaskBench, cluster: SandboxCluster
+) -> None:
+    async with database_behind_a_proxy(bench) as (proxy, dsn):
+        stated = settings(bench, database_url=dsn, lease_ttl_seconds=3, renew_seconds=0.3)
+        async with bench.service("runner", serve, stated):
+            task = await bench.deploy(NEVER, kubeconfig=cluster.kubeconfig)
+            await bench.until(task, verifying)
+            proxy.blackhole()
+            await eventually(lambda: no_runs(bench), 8)
+            await eventually(lambda: swept(bench), 8)
+            await proxy.heal()
+    ended = await bench.seen(task)
+    assert ended.failure["reason"] == "interrupted"
+    assert ended.last["kind"] == "engine-resolved"
+
+
+async def swept(bench: TaskBench) -> bool:
+    return bool(await bench.writes.sweep("interrupted", 10))
+
+
+@asynccontextmanager
+async def database_behind_a_proxy(bench: TaskBench) -> AsyncGenerator[tuple[TcpProxy, str]]:
+    where = urlsplit(bench.db.dsn)
+    async with TcpProxy(where.hostname or "", where.port or 5432) as proxy:
+        netloc = f"{where.username}:{where.password}@127.0.0.1:{proxy.port}"
+        yield proxy, where._replace(netloc=netloc).geturl()
 
 
 async def no_runs(bench: TaskBench) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from locktender.contracts.kernel.errors import Conflict
+from locktender.embedded.cluster.state import StateInUse
 from locktender.testkit.cluster import SandboxCluster, sandbox_cluster
 
 BOUTIQUE = Path(__file__).parents[2] / "examples" / "online-boutique.yaml"
@@ -98,7 +98,7 @@ async def test_a_terminated_process_ends_cleanly_while_a_watch_is_open() -> None
 
 async def test_a_second_server_on_the_same_state_is_refused(tmp_path: Path) -> None:
     async with sandbox_cluster(state=tmp_path):
-        with pytest.raises(Conflict):
+        with pytest.raises(StateInUse, match="stop it, or choose another"):
             async with sandbox_cluster(state=tmp_path):
                 pass
 

@@ -226,3 +226,31 @@ async def test_a_missing_namespace_is_not_found(cluster: SandboxCluster) -> None
     code, refused = await cluster.request("POST", "/api/v1/namespaces/nowhere/configmaps", config_map())
 
     assert (code, refused["details"]) == (404, {"name": "nowhere", "group": "", "kind": "namespaces"})
+
+
+async def test_a_watch_from_a_version_of_another_life_is_told_to_begin_again(cluster: SandboxCluster) -> None:
+    for version in ("1", "9" * 15):
+        code, event = await cluster.request("GET", f"{CONFIG_MAPS}?watch=1&timeoutSeconds=5&resourceVersion={version}")
+        assert (code, event["type"], event["object"]["code"], event["object"]["reason"]) == (
+            200,
+            "ERROR",
+            410,
+            "Expired",
+        )
+
+
+async def test_more_pods_than_the_cluster_has_room_for_are_refused_by_quota(cluster: SandboxCluster) -> None:
+    labels = {"app": "many"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "a", "image": "b"}]}}
+    spec = {"replicas": 10**6, "selector": {"matchLabels": labels}, "template": template}
+    deployments = "/apis/apps/v1/namespaces/default/deployments"
+    await cluster.request("POST", deployments, {"metadata": {"name": "many"}, "spec": spec})
+
+    async with asyncio.timeout(20):
+        message = ""
+        while "exceeded quota" not in message:
+            _, found = await cluster.request("GET", f"{deployments}/many")
+            conditions = found.get("status", {}).get("conditions", [])
+            message = " ".join(c["message"] for c in conditions if c["type"] == "ReplicaFailure")
+            await asyncio.sleep(0.05)
+    assert "limited: pods=500" in message

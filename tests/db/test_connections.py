@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
@@ -21,6 +21,7 @@ from locktender.testkit.database import TestDatabase
 from locktender.testkit.proxy import TcpProxy
 
 _ONE = Statement("test.one", select(parameter("value", Integer()).label("value")))
+_SLEEPERS = "select pid from pg_stat_activity where query like '%pg_sleep%' and pid <> pg_backend_pid()"
 _SLOW = Statement("test.slow", select(func.pg_sleep(30)))
 
 
@@ -34,17 +35,20 @@ async def _through_proxy(db: TestDatabase, *, deadline: float = 10.0) -> AsyncGe
             yield database, proxy
 
 
-async def _busy(db: TestDatabase) -> None:
-    """Return once the slow statement runs on the server."""
+async def _eventually(holds: Callable[[], Awaitable[object]]) -> None:
     async with asyncio.timeout(10):
-        while not await db.admin.fetchval(
-            "select count(*) from pg_stat_activity where state = 'active' and query like '%pg_sleep%' and pid <> pg_backend_pid()"
-        ):
+        while not await holds():  # noqa: ASYNC110 - the server tells nobody
             await asyncio.sleep(0.01)
 
 
+async def _busy(db: TestDatabase) -> None:
+    """Return once the slow statement runs on the server."""
+    await _eventually(lambda: db.admin.fetchval(f"select exists ({_SLEEPERS} and state = 'active')"))
+
+
 async def test_callers_that_are_cancelled_anywhere_leak_no_connection(db: TestDatabase) -> None:
-    writes, reads, chance = DeploymentWrites(db.database), DeploymentReads(db.database), random.Random(20)
+    writes, reads = DeploymentWrites(db.database), DeploymentReads(db.database)
+    chance = random.Random(20)  # noqa: S311 - a seed to repeat, not a secret
     lease = (await rows.claimed(db)).lease
 
     async def call(kind: int) -> None:
@@ -69,10 +73,14 @@ async def test_callers_that_are_cancelled_anywhere_leak_no_connection(db: TestDa
         for _ in range(8):
             group.create_task(db.database.fetch(_ONE, value=1))
     pool = db.database._pool
-    async with asyncio.timeout(10):
-        while pool.get_idle_size() != pool.get_size():
-            await asyncio.sleep(0.01)
-    open_transactions = "select count(*) from pg_stat_activity where datname = current_database() and state like 'idle in%'"
+
+    async def all_idle() -> bool:
+        return pool.get_idle_size() == pool.get_size()
+
+    await _eventually(all_idle)
+    open_transactions = (
+        "select count(*) from pg_stat_activity where datname = current_database() and state like 'idle in%'"
+    )
     assert await db.admin.fetchval(open_transactions) == 0
     assert await violations(db.database) == []
 
@@ -100,9 +108,7 @@ async def test_a_server_that_ends_the_session_leaves_the_outcome_unknown(db: Tes
     async with asyncio.TaskGroup() as group:
         slow = group.create_task(_outcome(db.database))
         await _busy(db)
-        await db.admin.execute(
-            "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep%' and pid <> pg_backend_pid()"
-        )
+        await db.admin.execute(f"select pg_terminate_backend(pid) from ({_SLEEPERS}) sleeping")  # noqa: S608 - ours
     assert isinstance(slow.result(), OutcomeUnknown)
 
 
@@ -125,9 +131,7 @@ async def test_a_write_whose_answer_was_lost_can_be_read_back(db: TestDatabase) 
         async with asyncio.TaskGroup() as group:
             proxy.latency(0.2)
             creation = group.create_task(_created(DeploymentWrites(database), task))
-            async with asyncio.timeout(10):
-                while not await db.admin.fetchval("select count(*) from locktender.deployment_task"):
-                    await asyncio.sleep(0.01)
+            await _eventually(lambda: db.admin.fetchval("select count(*) from locktender.deployment_task"))
             await proxy.reset()
         assert isinstance(creation.result(), OutcomeUnknown)
         await proxy.heal()

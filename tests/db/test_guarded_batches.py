@@ -84,7 +84,10 @@ async def test_a_row_that_breaks_a_rule_fails_alone(db: TestDatabase) -> None:
     async def fail(place: int, failure: str | None) -> None:
         try:
             answers[place] = await writes.fail(
-                leases[place], rows.told(), timeline=rows.TIMELINE, failure=failure  # type: ignore[arg-type]  # the fault
+                leases[place],
+                rows.told(),
+                timeline=rows.TIMELINE,
+                failure=failure,  # type: ignore[arg-type]  # the fault
             )
         except asyncpg.PostgresError as error:
             answers[place] = error

@@ -83,9 +83,8 @@ async def test_a_partition_goes_only_when_all_of_it_is_published(db: TestDatabas
     partitions, relay = Partitions(db.database), Relay(db.database)
     await rows.created(db)
     await db.advance(3 * _DAY)
-    assert len(await partitions.prepare(2)) == 3 - 0
-    dropped = await partitions.retire(_DAY)
-    assert len(dropped) in {1, 2}
+    assert len(await partitions.prepare(2)) == 3
+    assert len(await partitions.retire(_DAY)) == 1, "the empty one; the other holds rows that have yet to be told"
     assert (await relay.backlog())[0] == 2
     await relay.published(await relay.unpublished(_ALL, 100))
     assert len(await partitions.retire(_DAY)) == 1

@@ -99,9 +99,7 @@ async def test_a_task_that_is_gone_already_ends_the_job(db: TestDatabase) -> Non
 
 @pytest.mark.parametrize("epoch", [4, 5, 6])
 @pytest.mark.parametrize("status", JobStatus)
-async def test_only_the_present_holder_of_a_job_removes(
-    module_db: TestDatabase, status: JobStatus, epoch: int
-) -> None:
+async def test_only_the_present_holder_of_a_job_removes(module_db: TestDatabase, status: JobStatus, epoch: int) -> None:
     task = await rows.completed(module_db)
     job = await rows.job(module_db, status=status, epoch=5, subject_id=task, generation=4)
     removals = await Retention(module_db.database).remove([Lease(job.row_id, rows.OWNER, Epoch(epoch))])

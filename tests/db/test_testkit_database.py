@@ -1,10 +1,11 @@
 from datetime import UTC, datetime, timedelta
 
-from locktender.storage.kernel.statement import Statement
+from sqlalchemy import select
+
 from locktender.storage.kernel.clock import db_now
+from locktender.storage.kernel.statement import Statement
 from locktender.testkit import rows
 from locktender.testkit.database import TestDatabase
-from sqlalchemy import select
 
 _NOW = Statement("test.now", select(db_now().label("now")))
 
@@ -22,7 +23,8 @@ async def test_a_stopped_clock_stamps_every_row_alike(db: TestDatabase) -> None:
     task = await rows.created(db)
     stamps = await db.admin.fetch(
         "select created_at from locktender.deployment_task where id = $1"
-        " union all select created_at from locktender.deployment_event union all select created_at from locktender.outbox",
+        " union all select created_at from locktender.deployment_event"
+        " union all select created_at from locktender.outbox",
         task,
     )
     assert [row["created_at"] for row in stamps] == [noon] * 4

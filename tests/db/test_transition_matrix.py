@@ -1,4 +1,4 @@
-"""Every transition × every status × every epoch, through the statements that run in production.
+"""Every transition by every status by every epoch, through the statements that run in production.
 
 What has to happen is derived from the machine alone.
 """

@@ -33,7 +33,7 @@ def _move(table: str, target: str, *, leased: bool, terminal: bool, epochs: int)
     owner, until = ("'me'", "now()") if leased else ("null", "null")
     done = "now()" if terminal else "null"
     failure = ", failure = '{}'" if table == "deployment_task" else ""
-    return (
+    return (  # noqa: S608 - every part of it is from the machines
         f"update locktender.{table} set status = '{target}', lease_owner = {owner}, lease_expires_at = {until},"
         f" completed_at = {done}, lease_epoch = lease_epoch + {int(epochs)}{failure} where id = $1"
     )
@@ -102,10 +102,11 @@ async def test_nothing_of_an_ended_task_changes(module_db: TestDatabase, status:
 async def test_a_row_is_born_in_the_initial_state(module_db: TestDatabase) -> None:
     known = (await rows.task(module_db)).row_id
     sql = (
-        "insert into locktender.deployment_task (id, workspace, project, display_name, created_by, created_from, runner,"
-        " source, status, phase, timeline, request_digest, completed_at, failure)"
-        " select gen_random_uuid(), workspace, project, display_name, created_by, created_from, runner, source, $2::text,"
-        " phase, timeline, request_digest, case when $2::text = 'failed' then now() end, '{}'"
+        "insert into locktender.deployment_task (id, workspace, project, display_name, created_by, created_from,"
+        " runner, source, status, phase, timeline, request_digest, completed_at, failure)"
+        " select gen_random_uuid(), workspace, project, display_name, created_by, created_from,"
+        " runner, source, $2::text, phase, timeline, request_digest,"
+        " case when $2::text = 'failed' then now() end, '{}'"
         " from locktender.deployment_task where id = $1"
     )
     assert await _refusal(module_db, sql, known, "failed") == ILLEGAL_EDGE

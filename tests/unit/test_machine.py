@@ -44,7 +44,7 @@ def test_a_repeated_name_is_refused() -> None:
 
 
 def test_a_state_that_nothing_leads_to_is_refused() -> None:
-    with pytest.raises(InvalidMachine, match="unreachable.*done"):
+    with pytest.raises(InvalidMachine, match=r"unreachable.*done"):
         _machine(_TAKE)
 
 

@@ -32,6 +32,7 @@ async def get(port: int, request: str) -> tuple[int, dict[str, object]]:
 
 async def test_ready_when_every_check_passes() -> None:
     health = Health(Stop())
+    health.opened()
     health.add("database", fine)
     async with serve_health(health, 0, "127.0.0.1") as port:
         assert await get(port, "GET /readyz") == (200, {"ready": True, "checks": {"database": {"ok": True}}})
@@ -40,6 +41,7 @@ async def test_ready_when_every_check_passes() -> None:
 
 async def test_a_failed_check_is_named_and_shows_no_foreign_text() -> None:
     health = Health(Stop())
+    health.opened()
     health.add("database", leaking)
     health.add("bus", broken)
     health.add("disk", fine)
@@ -57,9 +59,16 @@ async def test_a_failed_check_is_named_and_shows_no_foreign_text() -> None:
 async def test_a_check_that_hangs_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health_module, "CHECK_SECONDS", 0.05)
     health = Health(Stop())
+    health.opened()
     health.add("database", asyncio.Event().wait)
     report = await health.report()
     assert report.faults == {"database": "no answer within 0.05 s"}
+
+
+async def test_a_process_that_has_not_opened_is_alive_but_not_ready() -> None:
+    async with serve_health(Health(Stop()), 0, "127.0.0.1") as port:
+        assert (await get(port, "GET /readyz"))[0] == 503
+        assert (await get(port, "GET /healthz"))[0] == 200
 
 
 async def test_a_stopping_process_is_alive_but_not_ready() -> None:

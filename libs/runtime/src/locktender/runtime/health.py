@@ -37,11 +37,20 @@ class Report:
 
 
 class Health:
-    """The checks of one process. Not ready while stopping, so that nothing new is sent here."""
+    """The checks of one process.
+
+    Not ready before the process says that it can do its work, and not while stopping, so that nothing is sent here
+    that would not be served.
+    """
 
     def __init__(self, stop: Stop) -> None:
         self._stop = stop
         self._checks: dict[str, Check] = {}
+        self._opened = False
+
+    def opened(self) -> None:
+        """The process does its work from now on; whether it is ready is up to the checks."""
+        self._opened = True
 
     def add(self, name: str, check: Check) -> None:
         """Count `check` from now on; it replaces one of the same name."""
@@ -51,6 +60,8 @@ class Health:
         """Run all checks side by side. Takes at most 5 s; a check that does not answer by then has failed."""
         if self._stop.requested:
             return Report((), {"process": "stopping"})
+        if not self._opened:
+            return Report((), {"process": "starting"})
         faults: dict[str, str] = {}
         async with asyncio.TaskGroup() as group:
             for name, check in self._checks.items():

@@ -104,11 +104,12 @@ class LeaseKeeper:
         """A health check.
 
         Raises:
-            Unavailable: the thread has ended, or the last renewal failed.
+            Unavailable: the thread has ended, or the last renewal failed and there are leases to renew.
         """
         if not self._thread.is_alive():
             raise Unavailable("the lease keeper has ended")
-        if not self._connected:
+        # Without leases nothing is asked, so an old failure would stand for ever.
+        if not self._connected and self._renewals.due():
             raise Unavailable("leases cannot be renewed at this moment")
 
     def __enter__(self) -> Self:

@@ -1,5 +1,9 @@
 """Least privilege as data: what each service may do in the database. It becomes SQL here and nowhere else."""
 
+import hashlib
+import hmac
+import os
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -12,6 +16,7 @@ from locktender.storage.kernel.clock import SCHEMA
 
 _DEADLINE = 30.0
 _LOCK = 0x10C8
+_ROUNDS = 4096
 
 _READ, _ADD, _CHANGE, _REMOVE = "select", "insert", "update", "delete"
 _TASK, _EVENT, _JOB, _OUTBOX, _SHARD = "deployment_task", "deployment_event", "cleanup_job", "outbox", "service_shard"
@@ -28,7 +33,7 @@ class RoleSpec:
     Attributes:
         tables: privileges by table.
         functions: functions it may call, with their argument types, besides the clock and the ids.
-        statement_seconds: a statement may take that long, whatever the client asks for at first.
+        statement_seconds: how long a statement may take where the session asks for nothing else.
         connections: how many it may hold, all replicas together.
     """
 
@@ -49,12 +54,10 @@ ROLES: Mapping[Identity, RoleSpec] = MappingProxyType(
         ),
         # Moves tasks that are there; makes none, deletes none.
         "runner": RoleSpec({_TASK: (_READ, _CHANGE), **_TELL}),
-        # Ends what nobody ends, frees what nobody holds, makes cleanup jobs.
-        "reaper": RoleSpec({_TASK: (_READ, _CHANGE), _JOB: (_READ, _ADD, _CHANGE), **_TELL}),
-        # The only one that deletes.
-        "cleanup": RoleSpec(
-            {_TASK: (_READ, _REMOVE), _JOB: (_READ, _ADD, _CHANGE, _REMOVE), _EVENT: (_READ,), _OUTBOX: (_ADD,)}
-        ),
+        # Ends what nobody ends, frees what nobody holds, makes cleanup jobs and forgets them long after they are done.
+        "reaper": RoleSpec({_TASK: (_READ, _CHANGE), _JOB: (_READ, _ADD, _CHANGE, _REMOVE), **_TELL}),
+        # The only one that deletes tasks.
+        "cleanup": RoleSpec({_TASK: (_READ, _REMOVE), _JOB: (_READ, _CHANGE), _EVENT: (_READ,), _OUTBOX: (_ADD,)}),
         # Looks at everything, changes nothing.
         "ops": RoleSpec(
             {_TASK: (_READ,), _EVENT: (_READ,), _JOB: (_READ,), _OUTBOX: (_READ,), _SHARD: (_READ,)},
@@ -73,8 +76,8 @@ def role_name(identity: Identity) -> str:
 def roles_sql() -> str:
     """The statements that make the roles what `ROLES` says. They hold no password, and can be run again and again."""
     parts = [
-        "-- Generated from locktender.storage.roles by tools/generate.py. Run by the owner of the schema, who may create",
-        "-- roles. Set the passwords yourself: ALTER ROLE locktender_api PASSWORD '…'.",
+        "-- Generated from locktender.storage.roles by tools/generate.py. Run by the owner of the schema, who may",
+        "-- create roles. Set the passwords yourself: ALTER ROLE locktender_api PASSWORD '…'.",
         "begin;",
         f"select pg_advisory_xact_lock({_LOCK});",
         f"revoke all on schema {SCHEMA} from public;",
@@ -88,23 +91,24 @@ def roles_sql() -> str:
 async def apply_roles(dsn: str, passwords: Mapping[str, str]) -> None:
     """Make the roles what `ROLES` says, and set the password of each identity that `passwords` names.
 
-    `dsn` is of a role that owns the schema and may create roles. Running it again changes nothing. The server's log
-    gets no password: what is sent is its SCRAM verifier, computed by the server under a disabled log.
+    `dsn` is of a role that owns the schema and may create roles. Running it again changes nothing. No password
+    reaches the server or its log: what is sent is the verifier that the server keeps.
 
     Raises:
         Unavailable: the database cannot be reached or refused the login.
-        ValueError: `passwords` names somebody unknown.
+        ValueError: `passwords` names somebody unknown, or one holds what is not printable ASCII.
     """
     if unknown := set(passwords) - set(IDENTITIES):
         raise ValueError(f"there are no services called {sorted(unknown)}")
+    passwords_sql = [f"alter role locktender_{who} password '{_verifier(word)}'" for who, word in passwords.items()]
     try:
         connection = await asyncpg.connect(dsn, timeout=_DEADLINE, command_timeout=_DEADLINE)
     except (OSError, TimeoutError, asyncpg.PostgresError) as error:
         raise Unavailable(f"cannot connect to the database: {type(error).__name__}") from error
     try:
         await connection.execute(roles_sql())
-        for identity, password in passwords.items():
-            await connection.execute(_password(f"locktender_{identity}", password))
+        for statement in passwords_sql:
+            await connection.execute(statement)
     finally:
         await connection.close(timeout=_DEADLINE)
 
@@ -112,11 +116,9 @@ async def apply_roles(dsn: str, passwords: Mapping[str, str]) -> None:
 def _role(identity: Identity, spec: RoleSpec) -> Iterable[str]:
     name = role_name(identity)
     yield f"\n-- {identity}"
-    yield f"do $$ begin create role {name} login; exception when duplicate_object or unique_violation then null; end $$;"
-    yield (
-        f"alter role {name} login noinherit nosuperuser nocreatedb nocreaterole noreplication"
-        f" connection limit {spec.connections};"
-    )
+    yield f"do $$ begin create role {name} login;"
+    yield "exception when duplicate_object or unique_violation then null; end $$;"
+    yield f"alter role {name} login noinherit connection limit {spec.connections};"
     yield f"alter role {name} set search_path = pg_catalog;"
     yield f"alter role {name} set statement_timeout = '{spec.statement_seconds}s';"
     yield f"alter role {name} set lock_timeout = '10s';"
@@ -133,8 +135,13 @@ def _role(identity: Identity, spec: RoleSpec) -> Iterable[str]:
         yield f"grant usage on sequence {SCHEMA}.outbox_seq to {name};"
 
 
-def _password(role: str, password: str) -> str:
-    literal = password.replace("'", "''")
-    if "\\" in password or "\x00" in password:
-        raise ValueError("a password holds neither backslash nor zero byte")
-    return f"alter role {role} password '{literal}'"
+def _verifier(password: str) -> str:
+    """What PostgreSQL keeps of a password (RFC 5802, 7677), so that the password itself never travels."""
+    if not password or not password.isascii() or not password.isprintable():
+        raise ValueError("a password consists of printable ASCII characters")
+    salt = os.urandom(16)
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, _ROUNDS)
+    client_key = hmac.digest(salted, b"Client Key", "sha256")
+    parts = (salt, hashlib.sha256(client_key).digest(), hmac.digest(salted, b"Server Key", "sha256"))
+    salt_text, stored, server = (b64encode(part).decode() for part in parts)
+    return f"SCRAM-SHA-256${_ROUNDS}:{salt_text}${stored}:{server}"

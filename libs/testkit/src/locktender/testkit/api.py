@@ -113,6 +113,7 @@ async def running_api(
     bus = await connect_bus(made, "api", clock=used, on_closed=stop.request)
     try:
         health.add("bus", bus.check)
+        health.opened()
         service = Service("api", new_owner(made.instance), stop, used, bus, made, health, NO_FAULTS)
         guests: tuple[Issuer, ...] = (Guest(),)
         async with open_api(service, guests) as api, _served(api, stop) as url, _client(url) as http:

@@ -272,11 +272,11 @@ async def fresh_commands(bus: Bus) -> None:
     jetstream = bus.jetstream
     with suppress(NotFoundError):
         await jetstream.delete_stream(subjects.COMMANDS_STREAM)
-    await jetstream.add_stream(
+    await jetstream.add_stream(  # pyright: ignore[reportUnknownMemberType]  # one of its parameters
         StreamConfig(name=subjects.COMMANDS_STREAM, subjects=[subjects.COMMANDS], retention=RetentionPolicy.WORK_QUEUE)
     )
     for each in subjects.CONSUMERS:
-        await jetstream.add_consumer(
+        await jetstream.add_consumer(  # pyright: ignore[reportUnknownMemberType]  # one of its parameters
             each.stream,
             ConsumerConfig(
                 durable_name=each.name,

@@ -54,6 +54,7 @@ async def serve(service: Service[ApiSettings]) -> None:
         server = HttpServer(api.app, settings.http_host, settings.http_port, drain_seconds=settings.drain_seconds)
         group.create_task(server.serve())
         await server.started()
+        service.health.opened()
         if settings.ready_file is not None:
             announce(settings.ready_file, server.url)
         await service.stop.wait()
@@ -144,7 +145,9 @@ def _deployments(
             faults=faults,
         ),
         queries=queries,
-        streams=DeploymentStreams(queries, Flights(group, find), fanout, service.clock),
+        streams=DeploymentStreams(
+            queries, Flights(group, find), fanout, service.clock, settings.limits.heartbeat_seconds
+        ),
         limits=settings.limits,
     )
 

@@ -20,6 +20,7 @@ class RequestLimits(BaseModel):
     page_default: int = Field(default=100, gt=0)
     page_max: int = Field(default=200, gt=0)
     max_streams: int = Field(default=1000, gt=0)
+    heartbeat_seconds: float = Field(default=10.0, gt=0)
 
 
 class ApiSettings(ProcessSettings):

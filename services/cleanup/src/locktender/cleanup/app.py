@@ -28,7 +28,7 @@ async def serve(service: Service[CleanupSettings]) -> None:
         worker = JetStreamWorker(
             bus, COMMANDS_STREAM, _CONSUMER,
             slots=Slots(settings.cleanup_slots), claim=jobs.claim, clock=service.clock, stop=service.stop,
-            faults=service.faults, drain_seconds=settings.drain_seconds,
+            faults=service.faults, name=service.name, drain_seconds=settings.drain_seconds,
         )  # fmt: skip
         service.health.add("database", Relay(database).now)
         service.health.add("consumer", worker.check)
@@ -44,4 +44,5 @@ async def serve(service: Service[CleanupSettings]) -> None:
             response='{"outcomes": {outcome: jobs}}',
         )  # fmt: skip
         async with endpoints.serving():
+            service.health.opened()
             await worker.run()

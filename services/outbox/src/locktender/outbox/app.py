@@ -56,6 +56,7 @@ async def serve(service: Service[OutboxSettings]) -> None:
         Operations(outbox, relay, publisher, leases, window=window, wake=wake.wake).offer(endpoints)
         await leases.prepare()
         async with publisher.opened(), endpoints.serving():
+            service.health.opened()
             await _loops(service, database, watch, relay, leases, trouble, wake)
             await leases.close()
 

@@ -44,11 +44,13 @@ class StreamWatch:
         Raises:
             Unavailable: JetStream or the database did not answer; look again later.
         """
+        # Taken before the look: what is acknowledged while the server answers need not be in its answer.
+        acked = dict(self._publisher.last_acked)
         seen = await self._streams.look()
         if self._known is None:
             await self._first_look(seen)
         else:
-            await self._repair(seen, self._known)
+            await self._repair(seen, self._known, acked)
         for change in await self._streams.ensure():
             _log.info("streams declared", change=change)
         self._known = await self._streams.look()
@@ -76,8 +78,12 @@ class StreamWatch:
         if before > now - timedelta(seconds=self._window):
             await self._tell_again(min(before, now), "published before the stream was made")
 
-    async def _repair(self, seen: Mapping[str, Seen], known: Mapping[str, Seen]) -> None:
-        losses = {stream: reason for stream in known if (reason := self._loss(seen.get(stream), known[stream], stream))}
+    async def _repair(self, seen: Mapping[str, Seen], known: Mapping[str, Seen], acked: Mapping[str, int]) -> None:
+        losses = {
+            stream: reason
+            for stream in known
+            if (reason := self._loss(stream, seen.get(stream), known[stream], acked.get(stream, 0)))
+        }
         for stream, reason in losses.items():
             _log.error("a stream has lost messages", stream=stream, reason=reason)
             self._publisher.forget(stream)
@@ -86,12 +92,12 @@ class StreamWatch:
         if COMMANDS_STREAM in losses:
             self._bus.poke("reaper")
 
-    def _loss(self, seen: Seen | None, known: Seen, stream: str) -> str | None:
+    def _loss(self, stream: str, seen: Seen | None, known: Seen, acked: int) -> str | None:
         if seen is None:
             return "it is gone"
         if seen.created != known.created:
             return "it was made anew"
-        last = max(known.last_seq, self._publisher.last_acked.get(stream, 0))
+        last = max(known.last_seq, acked)
         if seen.last_seq < last or stream in self._publisher.rewound:
             return f"it ends at message {seen.last_seq}, and {last} was acknowledged"
         return None

@@ -39,6 +39,7 @@ async def serve(service: Service[ReaperSettings]) -> None:
         )  # fmt: skip
         Operations(reaper, settings).offer(endpoints)
         async with endpoints.serving():
+            service.health.opened()
             await adaptive(
                 reaper.round, stop=service.stop, clock=service.clock, waker=waker, name="sweep",
                 floor=settings.reaper_sweep_seconds, ceiling=settings.reaper_sweep_seconds,

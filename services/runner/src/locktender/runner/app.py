@@ -12,7 +12,7 @@ from locktender.runner.live import LiveRuns
 from locktender.runner.renewal import renewal_over
 from locktender.runner.runs import Runs
 from locktender.runner.settings import RunnerSettings
-from locktender.runner.worker import workers
+from locktender.runner.worker import run_all, workers
 from locktender.runtime.custody_client import CustodyClient
 from locktender.runtime.lease_keeper import LeaseKeeper
 from locktender.runtime.loop import every
@@ -56,9 +56,8 @@ async def serve(service: Service[RunnerSettings]) -> None:
             service.health.add(name, feed.check)
         await stack.enter_async_context(_watching(service, live, Cancels(live, writes, ttl=ttl, clock=service.clock)))
         await stack.enter_async_context(_operations(service, live).serving())
-        async with asyncio.TaskGroup() as group:
-            for feed in feeds.values():
-                group.create_task(feed.run())
+        service.health.opened()
+        await run_all(feeds.values())
 
 
 def _executors(service: Service[RunnerSettings]) -> Executors:

@@ -17,6 +17,7 @@ from locktender.runtime.scrub import Scrubber
 from locktender.storage.deployments.writes import DeploymentWrites, Moved, Told
 
 _TEXT = 1_000
+_NOTHING = Scrubber(())
 
 Ending = Callable[[Told, str], Awaitable[Moved]]
 """The write of an outcome, given what it tells and the timeline as JSON."""
@@ -46,7 +47,7 @@ class LeasedHandle:
         self._timeline: Timeline | None = None
         self._trace = trace
         self._faults = faults
-        self._scrubber = Scrubber(())
+        self._scrubber = _NOTHING
         self._turn = asyncio.Lock()
         self._phase = TaskPhase.PREPARE
         self._applying = False

@@ -113,6 +113,7 @@ class Runs:
             error = await self._performed(run, stack)
             if run.handle.outcome is None:
                 await self._tell(run, error)
+            _log.debug("run ended", task=str(run.lease.row_id), epoch=run.lease.epoch, outcome=run.handle.outcome)
         except Superseded:
             _log.info("a run was superseded", task=str(run.lease.row_id), epoch=run.lease.epoch)
         except LocktenderError as error:

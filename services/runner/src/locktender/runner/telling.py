@@ -21,7 +21,7 @@ def line(text: str, limit: int = _LINE) -> str:
 
 def told(message: str, trace: str, facts: Mapping[str, object] | None = None) -> Told:
     """An event of a run."""
-    return Told(line(message), json.dumps(facts or {}, ensure_ascii=False), "runner", trace)
+    return Told(line(message), json.dumps(facts, ensure_ascii=False) if facts else "{}", "runner", trace)
 
 
 def items(timeline: Timeline) -> dict[str, object]:

@@ -1,6 +1,10 @@
 """The consumers that feed this process, one for each kind of task."""
 
+import asyncio
+from collections.abc import Iterable
+
 from locktender.contracts.deployments.models import RunnerKind
+from locktender.contracts.kernel.errors import Unavailable
 from locktender.contracts.kernel.subjects import COMMANDS_STREAM
 from locktender.runner.runs import Runs
 from locktender.runner.settings import RunnerSettings
@@ -17,6 +21,27 @@ def workers(service: Service[RunnerSettings], runs: Runs) -> dict[str, JetStream
     return {f"runner-{kind}": _worker(service, runs, f"runner-{kind}", size) for kind, size in sizes.items()}
 
 
+async def run_all(feeds: Iterable[JetStreamWorker]) -> None:
+    """Run every worker to its end. One that gives up requests the stop, and the others still drain in their own time.
+
+    Raises:
+        Unavailable: the first reason for which a worker gave up.
+    """
+    failures: list[Unavailable] = []
+
+    async def run(feed: JetStreamWorker) -> None:
+        try:
+            await feed.run()
+        except Unavailable as error:
+            failures.append(error)
+
+    async with asyncio.TaskGroup() as group:
+        for feed in feeds:
+            group.create_task(run(feed))
+    if failures:
+        raise failures[0]
+
+
 def _worker(service: Service[RunnerSettings], runs: Runs, consumer: str, slots: int) -> JetStreamWorker:
     return JetStreamWorker(
         service.bus,
@@ -27,5 +52,6 @@ def _worker(service: Service[RunnerSettings], runs: Runs, consumer: str, slots: 
         clock=service.clock,
         stop=service.stop,
         faults=service.faults,
+        name=service.name,
         drain_seconds=service.settings.drain_seconds,
     )

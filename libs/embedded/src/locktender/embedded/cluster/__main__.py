@@ -23,6 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--pace", type=float, default=1.0, help="factor on every delay: 0.1 is ten times as fast")
     chosen = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(name)s: %(message)s")
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
     try:
         asyncio.run(_serve(chosen.state, chosen.port, chosen.ready_file, Pace(factor=chosen.pace)))
     except (LocktenderError, OSError) as fault:

@@ -22,11 +22,13 @@ class Cluster:
 
     clock: Clock = field(default_factory=LoopClock)
     registry: Registry = field(default_factory=Registry)
-    store: Store = field(default_factory=Store)
+    store: Store = field(init=False)
     faults: Faults = field(default_factory=Faults)
     watches: set[asyncio.Event] = field(default_factory=set[asyncio.Event])
 
     def __post_init__(self) -> None:
+        # Milliseconds: a cluster that starts anew is ahead of all versions of its earlier life.
+        self.store = Store(int(self.clock.now().timestamp() * 1000))
         self.tokens = Tokens(self.clock)
         self.ledger = Ledger(self.clock)
         self.writer = Writer(self.store, self.registry, self.clock)

@@ -12,7 +12,6 @@ from typing import Literal
 
 from locktender.embedded.cluster.shapes import Obj, name_of, namespace_of, objs_at, text_at, uid_of
 
-FIRST_VERSION = 1000
 LOG_LIMIT = 20_000
 
 
@@ -37,13 +36,19 @@ class Change:
 
 
 class Store:
-    """All objects of the cluster, in memory."""
+    """All objects of the cluster, in memory.
 
-    def __init__(self, *, log_limit: int = LOG_LIMIT) -> None:
-        self.version = FIRST_VERSION
+    Args:
+        first: version to count from. A store that replaces another must begin above it, so that whoever goes on from
+            a version of the other is told that it is too old.
+        log_limit: changes to remember.
+    """
+
+    def __init__(self, first: int = 1000, *, log_limit: int = LOG_LIMIT) -> None:
+        self.version = first
         self._log_limit = log_limit
         self._log: list[Change] = []
-        self._compacted = FIRST_VERSION
+        self._compacted = first
         self._objects: dict[str, dict[tuple[str, str], Obj]] = {}
         self._dependents: dict[str, set[Key]] = {}
         self._listeners: list[Callable[[Change], None]] = []
@@ -102,8 +107,8 @@ class Store:
         self._record(Change(self.version, "DELETED", key, before, last))
 
     def since(self, version: int) -> list[Change] | None:
-        """Changes after `version`, oldest first; None when the log no longer reaches back that far."""
-        if version < self._compacted:
+        """Changes after `version`, oldest first; None for a version that the log does not reach (back or yet)."""
+        if not self._compacted <= version <= self.version:
             return None
         return self._log[bisect_right(self._log, version, key=lambda change: change.version) :]
 

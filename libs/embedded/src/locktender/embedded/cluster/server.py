@@ -19,6 +19,11 @@ from locktender.embedded.cluster.http import ClusterApp
 from locktender.embedded.cluster.state import HOST, StateDirectory
 
 _GRACE = 2
+# Longer than clients keep idle connections, so that none is closed under a request that is just being sent.
+_KEEP_ALIVE = 120
+# Cut answers are an ordinary thing here, and uvicorn would report each as an error of the application.
+_quiet = logging.getLogger(f"{__name__}.connections")
+_quiet.setLevel(logging.CRITICAL)
 _START_DEADLINE = 20.0
 _LINGER = 0.3
 
@@ -47,7 +52,7 @@ async def running_cluster(
         pace: how fast the controllers make things happen.
 
     Raises:
-        Conflict: another process serves from this directory.
+        StateInUse: another process serves from this directory.
         OSError: the port is taken.
         TimeoutError: the server did not come up.
     """
@@ -105,10 +110,9 @@ class _Server(Server):
                 ssl_certfile=str(state.certificate_file),
                 ssl_keyfile=str(state.key_file),
                 timeout_graceful_shutdown=_GRACE,
+                timeout_keep_alive=_KEEP_ALIVE,
             )
         )
-        # Cut answers are an ordinary thing here, and uvicorn would report each as an error of the application.
-        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         self.up = asyncio.Event()
         self._connections = connections
         self._cluster = running.cluster
@@ -144,6 +148,7 @@ def _protocol(connections: dict[tuple[str, int], asyncio.Transport]) -> type[asy
     class _Noted(H11Protocol):
         def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  # uvicorn declares the same narrowing
             super().connection_made(transport)
+            self.logger = _quiet
             self._client: tuple[str, int] = tuple(transport.get_extra_info("peername")[:2])
             connections[self._client] = transport
 

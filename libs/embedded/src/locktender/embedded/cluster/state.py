@@ -13,12 +13,19 @@ from collections.abc import Generator
 from pathlib import Path
 
 from locktender.contracts.kernel.clock import Clock
-from locktender.contracts.kernel.errors import Conflict
+from locktender.contracts.kernel.errors import LocktenderError
 from locktender.embedded.cluster.certificates import Certificates, make_certificates
 from locktender.embedded.cluster.kubeconfig import kubeconfig
 from locktender.embedded.cluster.shapes import Obj, is_obj
 
 HOST = "127.0.0.1"
+
+
+class StateInUse(LocktenderError):
+    """Another process serves from the directory."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"another sandbox cluster serves from {path}; stop it, or choose another state directory")
 
 
 class StateDirectory:
@@ -34,14 +41,14 @@ class StateDirectory:
         """Hold the directory for one process.
 
         Raises:
-            Conflict: another process holds it.
+            StateInUse: another process holds it.
         """
         handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
         except BlockingIOError:
-            raise Conflict(f"the sandbox cluster state in {self.path}") from None
+            raise StateInUse(self.path) from None
         finally:
             os.close(handle)
 

@@ -39,21 +39,25 @@ def _wrong(resource: Resource, obj: Obj) -> Iterator[tuple[str, str]]:
         yield from _text_map(at(obj, *path), ".".join(path))
     if not resource.builtin:
         return
-    for path in _BUILTIN_TEXT_MAPS:
-        yield from _text_map(at(obj, *path), ".".join(path))
-    if resource.kind == "Service":
-        yield from _text_map(at(obj, "spec", "selector"), "spec.selector")
-        yield from (("spec.ports", "int32") for port in objs_at(obj, "spec", "ports") if not _is_numbered(port))
-    if resource.kind in _DATA_KINDS:
-        for name in ("data", "stringData"):
-            yield from _text_map(obj.get(name), name)
     if resource.status and not is_obj(obj.get("spec") or {}):
         yield "spec", "object"
+    for path in _BUILTIN_TEXT_MAPS:
+        yield from _text_map(at(obj, *path), ".".join(path))
+    for path in _POD_SPECS:
+        yield from _pod_spec(at(obj, *path), ".".join(path))
+    yield from _wrong_for_kind(resource.kind, obj)
+
+
+def _wrong_for_kind(kind: str, obj: Obj) -> Iterator[tuple[str, str]]:
+    if kind == "Service":
+        yield from _text_map(at(obj, "spec", "selector"), "spec.selector")
+        yield from (("spec.ports", "int32") for port in objs_at(obj, "spec", "ports") if not _is_numbered(port))
+    if kind in _DATA_KINDS:
+        for name in ("data", "stringData"):
+            yield from _text_map(obj.get(name), name)
     replicas = at(obj, "spec", "replicas")
     if replicas is not None and (not isinstance(replicas, int) or isinstance(replicas, bool)):
         yield "spec.replicas", "int32"
-    for path in _POD_SPECS:
-        yield from _pod_spec(at(obj, *path), ".".join(path))
 
 
 def _is_numbered(port: Obj) -> bool:

@@ -106,7 +106,7 @@ def _outbox_row(
 ) -> OutboxRow:
     return select(
         aggregate_key,
-        func.mod(func.abs(func.hashtext(aggregate_key)), constant(SHARDS)),
+        func.abs(func.mod(func.hashtext(aggregate_key), constant(SHARDS))),
         cast(None, outbox.c.revision.type) if revision is None else revision,
         cast(constant(str(tombstone).lower()), outbox.c.tombstone.type),
         subject,

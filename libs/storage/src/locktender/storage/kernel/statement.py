@@ -33,6 +33,11 @@ class Statement:
         self._order: Sequence[str] = compiled.positiontup or []
         self._fixed: Mapping[str, object] = {key: value for key, value in compiled.params.items() if value is not None}
 
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the arguments, in the order of the text: `$1` is the first."""
+        return tuple(self._order)
+
     def arguments(self, values: Mapping[str, object]) -> list[object]:
         """The values in the order of the text.
 

@@ -88,7 +88,10 @@ CHECKS = (
     check("I01", "the row and its latest event differ", _rows(or_(_e.task_id.is_(None), _e.status != _t.status))),
     check("I01", "the record is ahead of the row", _rows(_beyond)),
     check("I02", "an epoch was given twice", _steps(_taken_twice, constant(", epoch "), _h.epoch)),
-    check("I02", "a runner wrote under an epoch that nobody took", _steps(_never_taken, constant(", epoch "), _h.epoch)),
+    check(
+        "I02", "a runner wrote under an epoch that nobody took",
+        _steps(_never_taken, constant(", epoch "), _h.epoch),
+    ),
     check("I03", "a write came under an epoch that had passed", _steps(_h.epoch < _h.last_epoch)),
     check("I03", "the row stands below the epoch of its latest event", _rows(_e.epoch > _t.lease_epoch)),
     check("I04", "something happened after the end", _steps(in_states(_h.last_status, DEPLOYMENT_TASK.terminal))),

@@ -29,7 +29,10 @@ _out_of_order = and_(
 CHECKS = (
     check(
         "I01", "an outbox row waits and nothing says why",
-        select(_o.aggregate.label("subject"), func.concat(constant("seq "), _o.seq, constant(", "), _o.type).label("detail"))
+        select(
+            _o.aggregate.label("subject"),
+            func.concat(constant("seq "), _o.seq, constant(", "), _o.type).label("detail"),
+        )
         .where(_o.published_at.is_(None), _o.last_error.is_(None), overdue(_o.created_at, "publish"))
         .order_by(_o.seq),
     ),

@@ -9,6 +9,17 @@ from locktender.storage.verify.check import Tolerance, Violation
 
 CHECKS = (*outbox.CHECKS, *history.CHECKS, *orphans.CHECKS)
 
+INVARIANTS: Mapping[str, str] = MappingProxyType(
+    {
+        "I01": "no transition is lost: every event was told in order, or waits with a named reason",
+        "I02": "one effect: an epoch has one owner, and nobody writes under an epoch that was never taken",
+        "I03": "no write below the row's epoch, and none after the end",
+        "I04": "terminal is final, and a cancel that was accepted is never overwritten",
+        "I06": "no orphan: whoever is not over has a live lease, or waits with a deadline that has not passed",
+    }
+)
+"""What is checked, in words."""
+
 UNCHECKED: Mapping[str, str] = MappingProxyType({"I05": "there are no lanes yet"})
 """Invariants that the rows cannot tell about, and why."""
 

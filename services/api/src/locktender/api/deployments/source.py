@@ -4,8 +4,8 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
+from locktender.api.deployments.withholding import divide
 from locktender.api.http.faults import validated
 from locktender.contracts.deployments.models import (
     Card,
@@ -19,18 +19,13 @@ from locktender.contracts.deployments.ordering import apply_order
 from locktender.contracts.deployments.readiness import is_required
 from locktender.contracts.kernel.errors import Finding, Pointer, Rejected
 from locktender.integrations.kube.access import ClusterAccess
-from locktender.integrations.kube.json_value import JsonObject, as_object
+from locktender.integrations.kube.json_value import as_object
 from locktender.integrations.kube.kubeconfig import read_kubeconfig
 from locktender.integrations.kube.limits import ManifestLimits
 from locktender.integrations.kube.manifests import Manifest, parse_manifests
-from locktender.integrations.kube.secrets import is_secret, split_secrets, withheld
-from locktender.runtime.scrub import Scrubber
 
 _LARGE = 8 * 1024
-_SHORTEST = 8
-"""Secret values below this length are not looked for outside of their Secret: they are ordinary words as well."""
 _STEPS = (Step(id="validate-settings", label="Check settings"), Step(id="create-resources", label="Create resources"))
-_SECRET_FIELDS = ("data", "stringData")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,21 +107,14 @@ class Examiner:
             return None
 
     def _manifested(self, request: CreateTask, manifests: list[Manifest], access: ClusterAccess) -> Examined:
-        scrubber = _scrubber(manifests, access)
-        kept: dict[str, JsonObject] = {}
-        documents: list[dict[str, object]] = []
-        for manifest in manifests:
-            safe = _storable(manifest.body, scrubber)
-            if safe != manifest.body:
-                kept[str(manifest.index)] = manifest.body
-            documents.append({"index": manifest.index, "line": manifest.line, "body": safe})
+        divided = divide(manifests, access)
         kubeconfig = request.kubeconfig.get_secret_value() if request.kubeconfig else ""
-        secrets = json.dumps({"kubeconfig": kubeconfig, "secrets": kept}, ensure_ascii=False).encode()
+        secrets = json.dumps({"kubeconfig": kubeconfig, "secrets": divided.kept}, ensure_ascii=False).encode()
         if len(secrets) > self._max_secret_bytes:
             limit = self._max_secret_bytes // 1024
             message = f"the kubeconfig and the objects with secret values exceed {limit} KiB together; deploy in parts"
             raise Rejected([_finding("/source/manifests", message, "secrets-too-large")])
-        source = {"kind": "manifests", "documents": documents, "sensitiveKeys": _sensitive_keys(manifests)}
+        source = {"kind": "manifests", "documents": divided.documents, "sensitiveKeys": divided.sensitive_keys}
         return Examined(
             runner=RunnerKind.DIRECT,
             project=request.target.project,
@@ -158,26 +146,6 @@ def _cards(manifests: Sequence[Manifest]) -> list[Card]:
     """One card a document, in the order of applying."""
     ordered = [manifests[place] for place in apply_order(manifests)]
     return [Card(index=each.index, ref=each.ref, required=is_required(each.body)) for each in ordered]
-
-
-def _scrubber(manifests: Sequence[Manifest], access: ClusterAccess) -> Scrubber:
-    _, values = split_secrets([manifest for manifest in manifests if is_secret(manifest.body)])
-    return Scrubber([*access.secrets(), *(value for value in values if len(value) >= _SHORTEST)])
-
-
-def _storable(body: JsonObject, scrubber: Scrubber) -> JsonObject:
-    """The body without Secret values, and without a credential that somebody wrote into another object."""
-    if is_secret(body):
-        body = withheld(body)
-    return cast("JsonObject", scrubber.structure(body))
-
-
-def _sensitive_keys(manifests: Sequence[Manifest]) -> dict[str, list[str]]:
-    return {
-        str(manifest.index): [f"{part}/{key}" for part in _SECRET_FIELDS for key in as_object(manifest.body.get(part))]
-        for manifest in manifests
-        if is_secret(manifest.body)
-    }
 
 
 def _title(manifests: Sequence[Manifest]) -> str:

@@ -22,7 +22,6 @@ from locktender.contracts.kernel.subjects import EVENT_SUBJECT
 
 _log = structlog.stdlib.get_logger(__name__)
 
-HEARTBEAT_SECONDS = 10.0
 _LOOK_SECONDS = 2.0
 _PACE_SECONDS = 0.05
 """The least time between two looks of one stream; what comes in meanwhile is one look."""
@@ -45,11 +44,14 @@ class View(Protocol):
 class DeploymentStreams:
     """Streams of snapshots and projections."""
 
-    def __init__(self, queries: DeploymentQueries, flights: TaskFlights, fanout: Fanout, clock: Clock) -> None:
+    def __init__(
+        self, queries: DeploymentQueries, flights: TaskFlights, fanout: Fanout, clock: Clock, heartbeat: float
+    ) -> None:
         self._queries = queries
         self._flights = flights
         self._fanout = fanout
         self._clock = clock
+        self._heartbeat = heartbeat
 
     def timeline(self, workspace: str, task_id: UUID, last: int | None) -> AsyncGenerator[bytes]:
         """`snapshot`, then `update` for every change, and `end` once the task has ended. `last`: the revision known."""
@@ -92,7 +94,7 @@ class DeploymentStreams:
                         feed.look_at_everything()
                         await self._clock.sleep(1.0)
                 now = self._clock.monotonic()
-                if not frames and now - spoke >= HEARTBEAT_SECONDS:
+                if not frames and now - spoke >= self._heartbeat:
                     frames.append(HEARTBEAT)
                 for each in frames:
                     yield each
@@ -100,7 +102,7 @@ class DeploymentStreams:
                 if view.over:
                     return
                 await self._clock.sleep(_PACE_SECONDS)
-                news = await feed.news(_LOOK_SECONDS)
+                news = await feed.news(min(_LOOK_SECONDS, self._heartbeat))
         finally:
             self._fanout.release(subject, feed)
 

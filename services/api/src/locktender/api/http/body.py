@@ -108,7 +108,7 @@ def _name_faults(path: tuple[object, ...], members: dict[str, object]) -> Iterat
             yield Finding(pointer(*path, name), "this name appears twice in one object; keep one", "duplicate-key")
     for name in members:
         if _UNSTORABLE.search(name):
-            yield from _text_faults(path, name)
+            yield Finding(pointer(*path), "the name of a member holds what cannot be stored", "unstorable-name")
 
 
 def _text_faults(path: tuple[object, ...], text: str) -> Iterator[Finding]:

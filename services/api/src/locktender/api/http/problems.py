@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any
 
@@ -40,15 +39,24 @@ _DETAILS = {
 }
 
 
-@dataclass(frozen=True)
 class ProblemError(Exception):
     """A refusal on its way to the caller. `snapshot` is a JSON text: what the resource is now."""
 
-    problem: Problem
-    detail: str
-    errors: Sequence[Finding] = ()
-    snapshot: bytes | None = None
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    def __init__(
+        self,
+        problem: Problem,
+        detail: str,
+        errors: Sequence[Finding] = (),
+        *,
+        snapshot: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.problem = problem
+        self.detail = detail
+        self.errors = errors
+        self.snapshot = snapshot
+        self.headers = headers or {}
 
 
 Handler = Callable[[Request[Any, Any, Any], Any], Response[bytes]]

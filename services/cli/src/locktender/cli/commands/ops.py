@@ -40,7 +40,7 @@ def verify(
 
 async def _verify(output: Output, dsn: str | None) -> Exit:
     from locktender.storage.kernel.database import open_database  # noqa: PLC0415 - slow to import, and rarely needed
-    from locktender.storage.verify import INVARIANTS, violations  # noqa: PLC0415 - the same
+    from locktender.storage.verify import INVARIANTS, UNCHECKED, violations  # noqa: PLC0415 - the same
 
     dsn = dsn or connect(None, None).database_url
     if dsn is None:
@@ -51,6 +51,8 @@ async def _verify(output: Output, dsn: str | None) -> Exit:
     for invariant, text in INVARIANTS.items():
         mark = ("✗", "red") if invariant in broken else ("✓", "green")
         output.say(Text.assemble("  ", mark, f" {invariant} ", (text, "dim")))
+    for invariant, reason in UNCHECKED.items():
+        output.say(Text(f"  - {invariant} not checked: {reason}", style="dim"))
     for violation in found[:_LIMIT]:
         output.say(Text(f"  {violation.invariant} {violation.subject}: {violation.message}", style="red"))
     output.result(

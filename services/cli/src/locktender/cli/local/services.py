@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from locktender.cli.local.folder import LocalFolder
+from locktender.contracts.kernel.permissions import Identity
 from locktender.embedded.nats import NatsAddress
 from locktender.embedded.postgres import PostgresAddress
 from locktender.embedded.services import ServiceSpec
-from locktender.storage.roles import role_of
+from locktender.storage.roles import role_name
 
-SERVICES = ("outbox", "api", "runner", "reaper", "cleanup")
+SERVICES: tuple[Identity, ...] = ("api", "outbox", "runner", "reaper", "cleanup")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class LocalOptions:
 
 
 def service_spec(
-    name: str,
+    name: Identity,
     folder: LocalFolder,
     postgres: PostgresAddress,
     nats: NatsAddress,
@@ -39,9 +40,8 @@ def service_spec(
     options: LocalOptions,
 ) -> ServiceSpec:
     """One service, under its own database role and its own NATS identity."""
-    role = role_of(name)
     environment = {
-        "LOCKTENDER_DATABASE_URL": postgres.dsn(user=role, password=folder.role_password(role)),
+        "LOCKTENDER_DATABASE_URL": postgres.dsn(user=role_name(name), password=folder.role_password(name)),
         "LOCKTENDER_NATS_URL": nats.url,
         "LOCKTENDER_NATS_SEED_FILE": str(nats.seeds[name]),
         "LOCKTENDER_INSTANCE": f"{name}-local",

@@ -20,7 +20,7 @@ from locktender.embedded.postgres import PostgresAddress, PostgresSettings, Post
 from locktender.embedded.services import Restart, ServiceProcess, ServiceSpec
 from locktender.runtime.clock import SystemClock
 from locktender.storage.migrations import migrate
-from locktender.storage.roles import apply_roles, role_of
+from locktender.storage.roles import apply_roles
 
 _READY_SECONDS = 60.0
 _POLL_SECONDS = 0.1
@@ -123,7 +123,7 @@ class _Local:
         address = await self._postgres.start()
         try:
             await migrate(address.dsn())
-            passwords = {role_of(name): self._folder.role_password(role_of(name)) for name in SERVICES}
+            passwords = {name: self._folder.role_password(name) for name in SERVICES}
             await apply_roles(address.dsn(), passwords)
         except Unavailable as error:
             raise EmbeddedError("schema", str(error), f"See {self._folder.path / 'postgres.log'}.") from error

@@ -9,17 +9,19 @@ from locktender.contracts.deployments.readiness import assess
 from locktender.contracts.kernel.clock import Clock
 from locktender.contracts.kernel.faults import FaultPoints
 from locktender.integrations.kube.client import Applied, KubeClient, Outcome
-from locktender.integrations.kube.errors import KubeError, KubeUnavailable
+from locktender.integrations.kube.errors import KubeError, KubeUnavailable, KubeUnknownKind
 from locktender.integrations.kube.explain import explain
 from locktender.integrations.kube.json_value import as_object, as_text
 from locktender.integrations.kube.retry import retrying
-from locktender.runner.executors.documents import Document, stamped
+from locktender.runner.executors.documents import Document, defined_kinds, stamped
 from locktender.runner.executors.run import RunHandle, Work
 from locktender.runner.executors.settle import Answer, settling
 from locktender.runtime.abort import Aborted, AbortReason
 
 ANSWER_PATIENCE = 3.0
 """Seconds for which an aborted run still waits for the answer to what it has sent."""
+
+_DEFINITION_SECONDS, _DEFINITION_PAUSE = 20.0, 0.5
 
 
 class Applying:
@@ -38,6 +40,7 @@ class Applying:
         self._clock = clock
         self._seconds = seconds
         self._faults = faults
+        self._defined: frozenset[str] = frozenset()
 
     async def run(self, ordered: Sequence[Document]) -> None:
         """Apply all of them, in this order. The first write takes the task from running to applying.
@@ -45,12 +48,14 @@ class Applying:
         Raises:
             KubeError: the cluster refused a document, whose card says so; the ones after it were not sent.
         """
+        self._defined = defined_kinds(ordered)
         told = ""
         for position, document in enumerate(ordered):
             applying = f"applying {document.ref} ({position + 1} of {len(ordered)})"
             await self._announce(document, f"{told}{applying}", first=position == 0)
             await self._faults.reach("runner.before-apply")
             try:
+                await self._until_served(document)
                 applied = await self._applied(document)
             except KubeError as error:
                 self._note(document, Answer(None, error))
@@ -82,6 +87,22 @@ class Applying:
             clock=self._clock,
             deadline_seconds=self._seconds,
         )
+
+    async def _until_served(self, document: Document) -> None:
+        """Wait until the cluster serves the kind: after a definition was applied, that takes it a moment."""
+        end = self._clock.monotonic() + (_DEFINITION_SECONDS if document.kind in self._defined else 0.0)
+        while True:
+            try:
+                await self._client.resource_for(document.api_version, document.kind)
+            except KubeUnknownKind:
+                if self._clock.monotonic() >= end:
+                    raise
+            except KubeUnavailable:
+                # Left to the apply itself, which tries for a while.
+                return
+            else:
+                return
+            await self._clock.sleep(_DEFINITION_PAUSE)
 
     def _patience(self) -> float:
         # A superseded run may not touch anything, so it lets go at once.

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 from locktender.contracts.deployments.flow import TaskPhase
 from locktender.contracts.deployments.models import FailureReason, Step, StepStatus
-from locktender.contracts.deployments.ordering import Phase, apply_order, phase_of
+from locktender.contracts.deployments.ordering import apply_order
 from locktender.contracts.kernel.clock import Clock
 from locktender.contracts.kernel.faults import FaultPoints
 from locktender.integrations.kube.client import KubeClient
-from locktender.integrations.kube.json_value import as_object, as_text
 from locktender.integrations.kube.retry import retrying
 from locktender.runner.executors.apply import Applying
-from locktender.runner.executors.documents import Document, ValuesMissing, documents
+from locktender.runner.executors.documents import Document, ValuesMissing, defined_kinds, documents
 from locktender.runner.executors.run import RunHandle, Work
 from locktender.runner.executors.verify import Verifying
 
@@ -60,11 +59,7 @@ class DirectExecutor:
 
         Kinds of which the source itself brings the definition are left for later.
         """
-        defined = {
-            as_text(as_object(as_object(document.body.get("spec")).get("names")).get("kind"))
-            for document in found
-            if phase_of(document.api_version, document.kind) is Phase.DEFINITIONS
-        }
+        defined = defined_kinds(found)
         kinds = dict.fromkeys((document.api_version, document.kind) for document in found)
         for api_version, kind in kinds:
             if kind not in defined:

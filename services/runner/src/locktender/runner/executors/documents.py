@@ -1,11 +1,12 @@
 """The stored source as documents to apply."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from locktender.contracts.deployments.models import Card, ObjectRef
+from locktender.contracts.deployments.ordering import Phase, phase_of
 from locktender.contracts.deployments.readiness import is_required
 from locktender.contracts.kernel.errors import LocktenderError
 from locktender.contracts.kernel.lease import Epoch
@@ -71,6 +72,15 @@ def _document(position: int, stored: JsonObject, secrets: Mapping[int, JsonObjec
         name=as_text(metadata.get("name")),
     )
     return Document(index, ref, body)
+
+
+def defined_kinds(found: Sequence[Document]) -> frozenset[str]:
+    """The kinds of which the source itself brings the definition."""
+    return frozenset(
+        as_text(as_object(as_object(document.body.get("spec")).get("names")).get("kind"))
+        for document in found
+        if phase_of(document.api_version, document.kind) is Phase.DEFINITIONS
+    )
 
 
 def stamped(body: JsonObject, task_id: UUID, epoch: Epoch) -> JsonObject:

@@ -59,7 +59,7 @@ class ServiceController:
     def _publish(self, service: Obj) -> None:
         pods = [p for p in self._plane.cluster.store.select(PODS, namespace_of(service)) if _serves(service, p)]
         ports = [
-            {"port": p.get("targetPort", p.get("port")), "protocol": p.get("protocol", "TCP")}
+            {"port": _number(p, pods), "protocol": p.get("protocol", "TCP")}
             | ({"name": p["name"]} if "name" in p else {})
             for p in objs_at(service, "spec", "ports")
         ]
@@ -99,6 +99,16 @@ class ServiceController:
 def _selects(service: Obj, labels: Obj) -> bool:
     wanted = obj_at(service, "spec", "selector")
     return bool(wanted) and wanted.items() <= labels.items()
+
+
+def _number(port: Obj, pods: list[Obj]) -> object:
+    """The number behind a target port, which may be the name of a container's port."""
+    target = port.get("targetPort", port.get("port"))
+    if not isinstance(target, str):
+        return target
+    containers = [container for pod in pods for container in objs_at(pod, "spec", "containers")]
+    named = [p for container in containers for p in objs_at(container, "ports") if p.get("name") == target]
+    return named[0].get("containerPort") if named else port.get("port")
 
 
 def _serves(service: Obj, pod: Obj) -> bool:

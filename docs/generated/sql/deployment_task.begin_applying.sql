@@ -1,0 +1,34 @@
+-- deployment_task.begin_applying
+-- $1 revision_1, $2 id, $3 epoch, $4 timeline, $5 message, $6 payload, $7 actor, $8 trace
+WITH locked AS
+  (SELECT locktender.deployment_task.id AS id
+  FROM locktender.deployment_task
+  WHERE locktender.deployment_task.id = any($2::UUID[]) ORDER BY locktender.deployment_task.id FOR UPDATE),
+moved AS
+  (UPDATE locktender.deployment_task SET status='applying', phase='apply', timeline=input.timeline,
+      revision=(locktender.deployment_task.revision + $1::BIGINT), completed_at=NULL, updated_at=locktender.now() FROM
+      unnest($2::UUID[], $3::BIGINT[], $4::JSONB[], $5::TEXT[], $6::JSONB[], $7::TEXT[], $8::JSONB[]) AS input(id,
+      epoch, timeline, message, payload, actor, trace), locked WHERE locktender.deployment_task.id = input.id AND
+      locktender.deployment_task.id = locked.id AND locktender.deployment_task.status IN ('running') AND
+      locktender.deployment_task.lease_epoch = input.epoch RETURNING locktender.deployment_task.id,
+      locktender.deployment_task.workspace, locktender.deployment_task.project, locktender.deployment_task.phase,
+      locktender.deployment_task.status, locktender.deployment_task.lease_epoch, locktender.deployment_task.revision,
+      locktender.deployment_task.cancel_requested_at, input.message, input.payload, input.actor, input.trace),
+recorded AS
+  (INSERT INTO locktender.deployment_event (task_id, revision, kind, status, epoch, actor, message, payload) SELECT
+      moved.id AS id, moved.revision AS revision, 'applying' AS anon_1, moved.status AS status, moved.lease_epoch AS
+      lease_epoch, moved.actor AS actor, moved.message AS message, moved.payload AS payload
+  FROM moved),
+told AS
+  (INSERT INTO locktender.outbox (aggregate, shard, revision, tombstone, subject, type, data, headers) SELECT
+      CAST(moved.id AS TEXT) AS id, mod(abs(hashtext(CAST(moved.id AS TEXT))), 16) AS mod_1, moved.revision AS
+      revision, CAST('false' AS BOOLEAN) AS anon_2, concat('lt', '.', 'evt', '.', moved.workspace, '.', 'deployments',
+      '.', CAST(moved.id AS TEXT), '.', 'applying') AS concat_1, 'locktender.deployment_task.applying' AS anon_3,
+      CAST(jsonb_strip_nulls(jsonb_build_object('id', moved.id, 'workspace', moved.workspace, 'project',
+      moved.project, 'phase', moved.phase, 'status', moved.status, 'epoch', moved.lease_epoch, 'revision',
+      moved.revision, 'reason', moved.payload ->> 'reason', 'at', locktender.now())) AS JSONB) AS jsonb_strip_nulls_1,
+      moved.trace AS trace
+  FROM moved)
+SELECT moved.id, moved.workspace, moved.project, moved.phase, moved.status, moved.lease_epoch, moved.revision,
+    moved.cancel_requested_at, moved.message, moved.payload, moved.actor, moved.trace
+FROM moved;

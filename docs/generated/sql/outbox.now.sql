@@ -1,0 +1,2 @@
+-- outbox.now
+SELECT locktender.now() AS now;

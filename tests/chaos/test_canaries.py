@@ -1,0 +1,305 @@
+"""Secrets that a caller hands over are nowhere but in the memory of the services and in the cluster they are for."""
+
+import asyncio
+import base64
+import json
+import os
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from locktender.embedded.cluster.kubeconfig import kubeconfig
+from locktender.testkit.canaries import Cage, Canary, Hit, awkward, short, token
+from locktender.testkit.scratch import scratch_dir
+from locktender.testkit.system import SystemRig, running_system, tasks
+from locktender.testkit.workloads import manifests, unique
+
+pytestmark = pytest.mark.timeout(300)
+
+_DATA, _STRING, _AWKWARD, _SHORT = token("data"), token("string"), awkward("awkward"), short()
+_REGISTRY, _COPY, _ECHO = token("registry"), token("copy"), awkward("echo")
+_KUBE, _BEARER, _PASSWORD, _BROKEN, _EXEC = (
+    token("kube"),
+    token("bearer"),
+    token("password"),
+    token("broken"),
+    token("exec"),
+)
+_MARK = token("not-secret")
+"""A value that is no secret: where the search finds it, the search works."""
+
+
+@dataclass(slots=True)
+class Heard:
+    """Everything that the system said to its callers."""
+
+    texts: list[tuple[str, str]] = field(default_factory=list)
+
+    def answer(self, response: httpx.Response) -> httpx.Response:
+        self.texts.append((f"answer to {response.request.method} {response.url.path}", response.text))
+        self.texts.append((f"headers of {response.url.path}", str(response.headers)))
+        return response
+
+
+def _client_pair() -> tuple[str, str]:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "canary")])
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now)
+        .not_valid_after(now + timedelta(days=36500))
+        .sign(key, hashes.SHA256())
+    )
+    pem, encoding = serialization.PrivateFormat.PKCS8, serialization.Encoding.PEM
+    private = key.private_bytes(encoding, pem, serialization.NoEncryption()).decode()
+    return certificate.public_bytes(encoding).decode(), private
+
+
+_CERTIFICATE, _KEY = _client_pair()
+CANARIES = [
+    Canary("kubeconfig token", _KUBE),
+    Canary("client key", _KEY),
+    Canary("Secret data", _DATA),
+    Canary("Secret stringData", _STRING),
+    Canary("stringData that needs escapes", _AWKWARD),
+    Canary("short stringData", _SHORT),
+    Canary("password in a registry credential", _REGISTRY),
+    Canary("value in kubectl's copy of a Secret", _COPY),
+    Canary("value that the cluster repeats in an error", _ECHO),
+    Canary("wrong bearer token", _BEARER),
+    Canary("password in a refused kubeconfig", _PASSWORD),
+    Canary("value in a manifest that cannot be read", _BROKEN),
+    Canary("argument of a refused exec plugin", _EXEC),
+]
+
+
+@pytest.fixture(scope="module")
+async def rig() -> AsyncGenerator[SystemRig]:
+    with scratch_dir() as folder:
+        (folder / "tmp").mkdir()
+        async with running_system(folder=folder, environment={"TMPDIR": str(folder / "tmp")}) as rig:
+            yield rig
+
+
+async def test_no_secret_is_anywhere_after_runs_of_every_ending(rig: SystemRig) -> None:
+    heard = Heard()
+    rig.http.event_hooks["response"].append(_listening(heard))
+    given = await _kubeconfig(rig)
+    ends = [
+        await _completed(rig, heard, given),
+        await _failed(rig, heard, given),
+        await _cancelled(rig, heard, given),
+        await _interrupted(rig, heard, given),
+        await _credentials_lost(rig, heard, given),
+    ]
+    await _refused(rig)
+    for task in ends:
+        await rig.events(task)
+    await rig.ask("GET", tasks(), params={"project": "chaos"})
+    assert await rig.violations() == []
+    cage = Cage(CANARIES)
+    found = await _everywhere(rig, heard, cage)
+    assert not found, "\n".join(sorted({f"{hit.canary}: {hit.form} in {hit.place}" for hit in found}))
+    await _assert_search_works(rig, heard, ends)
+
+
+async def _completed(rig: SystemRig, heard: Heard, given: str) -> str:
+    name = unique("completed")
+    task = await rig.deploy(_application(name, values={"password": _STRING, "awkward": _AWKWARD, "pin": _SHORT}),
+                            kubeconfig=given)  # fmt: skip
+    await _listen(rig, heard, task)
+    assert (await rig.ended(task))["task"]["status"] == "completed"
+    _, stored = await rig.cluster.request("GET", f"/api/v1/namespaces/default/secrets/{name}")
+    assert base64.b64decode(stored["data"]["password"]).decode() == _STRING
+    return task
+
+
+async def _failed(rig: SystemRig, heard: Heard, given: str) -> str:
+    """The cluster repeats what it was sent, as admission webhooks do."""
+    name = unique("failed")
+    encoded = base64.b64encode(_ECHO.encode()).decode()
+    said = f"denied: password {_ECHO!s} ({json.dumps(_ECHO)}, {encoded}) is too weak; bearer {_KUBE}"
+    await rig.cluster.faults({"verb": "patch", "name": name, "resource": "secrets", "status": 422, "message": said})
+    task = await rig.deploy(_application(name, values={"password": _ECHO}), kubeconfig=given)
+    await _listen(rig, heard, task)
+    snapshot = await rig.ended(task)
+    assert snapshot["task"]["status"] == "failed"
+    assert "[withheld]" in json.dumps(snapshot), snapshot["task"]["failure"]
+    await rig.cluster.faults()
+    return task
+
+
+async def _cancelled(rig: SystemRig, heard: Heard, given: str) -> str:
+    task = await rig.deploy(_application(unique("cancelled"), behaviour="slow:60"), kubeconfig=given)
+    await rig.until(task, "applying")
+    assert await rig.cancel(task)
+    await _listen(rig, heard, task)
+    assert (await rig.ended(task))["task"]["status"] == "cancelled"
+    return task
+
+
+async def _interrupted(rig: SystemRig, heard: Heard, given: str) -> str:
+    task = await rig.deploy(_application(unique("interrupted"), behaviour="slow:60"), kubeconfig=given)
+    await rig.until(task, "applying")
+    await rig.kill("runner")
+    await _listen(rig, heard, task)
+    assert (await rig.ended(task))["task"]["failure"]["reason"] == "interrupted"
+    return task
+
+
+async def _credentials_lost(rig: SystemRig, heard: Heard, given: str) -> str:
+    rig.faults.arm("api.after-insert")
+    task = await rig.deploy(_application(unique("lost")), kubeconfig=given)
+    await _listen(rig, heard, task)
+    assert (await rig.ended(task))["task"]["failure"]["reason"] == "credentials-lost"
+    return task
+
+
+async def _refused(rig: SystemRig) -> None:
+    """Requests that the API turns away, each with a secret in it."""
+    source = {"kind": "manifests", "manifests": manifests(unique())}
+    body: dict[str, Any] = {"source": source, "target": {"project": "chaos"}, "kubeconfig": rig.kubeconfig}
+    user = {"username": "ada", "password": _PASSWORD}
+    plugin = {"exec": {"command": "get-token", "args": [_EXEC], "env": [{"name": "T", "value": _EXEC}]}}
+    broken = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: x}}\nstringData:\n  a: {_BROKEN}\n  a: {_BROKEN}\n b: ]"
+    for wrong in (
+        body | {"kubeconfig": _with_user(rig.kubeconfig, user)},
+        body | {"kubeconfig": _with_user(rig.kubeconfig, plugin)},
+        body | {"kubeconfig": f"{_PASSWORD}: ["},
+        body | {"source": {"kind": "manifests", "manifests": broken}},
+        body | {"source": {"kind": "manifests", "manifests": f"{{{_BROKEN}"}},
+        body | {"unknown": _BROKEN},
+    ):
+        answer = await rig.ask("POST", tasks(), json=wrong)
+        assert answer.is_client_error, answer.text
+    half = json.dumps(body | {"kubeconfig": _PASSWORD})[:-40]
+    answer = await rig.ask("POST", tasks(), content=half, headers={"Content-Type": "application/json"})
+    assert answer.is_client_error, answer.text
+    answer = await rig.ask("GET", tasks(), headers={"Authorization": f"Bearer {_BEARER}"})
+    assert answer.status_code == 401, answer.text
+
+
+async def _kubeconfig(rig: SystemRig) -> str:
+    status, _ = await rig.cluster.request("POST", "/sandbox/tokens", {"token": _KUBE, "user": "ada"})
+    assert status == 201
+    pair = {"client-certificate-data": _CERTIFICATE, "client-key-data": _KEY}
+    user = {name: base64.b64encode(pem.encode()).decode() for name, pem in pair.items()}
+    text = kubeconfig(rig.cluster.server, rig.cluster.ca_pem.encode(), _KUBE)
+    return _with_user(text, user | {"token": _KUBE})
+
+
+def _with_user(text: str, user: dict[str, Any]) -> str:
+    import yaml  # noqa: PLC0415 - one use
+
+    document = yaml.safe_load(text)
+    document["users"][0]["user"] = user
+    return yaml.safe_dump(document)
+
+
+def _application(name: str, *, behaviour: str | None = None, values: dict[str, str] | None = None) -> str:
+    """Manifests with every kind of secret value, and a value that is none."""
+    auths = json.dumps({"auths": {"registry.example.com": {"password": _REGISTRY}}})
+    copy = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": {"old": _COPY}}
+    more: list[dict[str, Any]] = [
+        {
+            "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/dockerconfigjson",
+            "metadata": {"name": f"{name}-registry"},
+            "data": {".dockerconfigjson": base64.b64encode(auths.encode()).decode()},
+        },
+        {
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": {
+                "name": f"{name}-copied",
+                "annotations": {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(copy)},
+            },
+            "data": {"value": base64.b64encode(_DATA.encode()).decode()},
+        },
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"{name}-mark"}, "data": {"mark": _MARK}},
+    ]  # fmt: skip
+    first = manifests(name, behaviour=behaviour, values=values or {"password": _STRING})
+    return "\n---\n".join([first, *map(json.dumps, more)])
+
+
+def _listening(heard: Heard) -> Any:
+    async def hear(response: httpx.Response) -> None:
+        if "event-stream" not in response.headers.get("content-type", ""):
+            await response.aread()
+            heard.answer(response)
+
+    return hear
+
+
+async def _listen(rig: SystemRig, heard: Heard, task: str) -> None:
+    """Keep the stream of a task from now to its end."""
+    for _ in range(20):
+        try:
+            async with asyncio.timeout(60), rig.http.stream("GET", tasks(f"/{task}/timeline/stream")) as response:
+                async for line in response.aiter_lines():
+                    heard.texts.append((f"stream of {task}", line))
+                    if line == "event: end":
+                        return
+        except httpx.TransportError:
+            await asyncio.sleep(0.3)
+    raise AssertionError(f"the stream of {task} did not end")
+
+
+async def _everywhere(rig: SystemRig, heard: Heard, cage: Cage) -> list[Hit]:
+    hits = [hit for place, text in heard.texts for hit in cage.text(place, text)]
+    hits += cage.processes(_ours(rig))
+    # The database's files hold what was written only after a checkpoint.
+    hits += [hit for place, text in await _rows(rig) for hit in cage.text(place, text)]
+    cluster = rig.system.kubeconfig.parent
+    return hits + await asyncio.to_thread(cage.folder, rig.folder, besides=[cluster])
+
+
+async def _rows(rig: SystemRig) -> list[tuple[str, str]]:
+    """Every row of every table of ours, as text, and what the server says of its sessions."""
+    rows: list[tuple[str, str]] = []
+    async with rig.sql() as connection:
+        await connection.execute("checkpoint")
+        tables = await connection.fetch(
+            "select format('%I.%I', schemaname, tablename) as name from pg_tables"
+            " where schemaname not in ('pg_catalog', 'information_schema')"
+        )
+        for table in [each["name"] for each in tables] + ["pg_stat_activity"]:
+            found = await connection.fetch(f"select each::text as row from {table} each")  # noqa: S608 - listed by the server
+            rows += [(f"table {table}", each["row"]) for each in found]
+    return rows
+
+
+def _ours(rig: SystemRig) -> set[int]:
+    """Every process below this one: the services, the servers, and the processes of the servers."""
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+    ours, known = {os.getpid()}, 0
+    while len(ours) > known:
+        known = len(ours)
+        ours |= {pid for pid, parent in parents.items() if parent in ours}
+    names = ("api", "runner", "outbox", "reaper", "cleanup", "cluster", "postgres", "nats")
+    assert {rig.pid(name) for name in names} <= ours
+    return ours
+
+
+async def _assert_search_works(rig: SystemRig, heard: Heard, ends: list[str]) -> None:
+    mark = Cage([Canary("mark", _MARK)])
+    assert any(mark.text(place, text) for place, text in await _rows(rig)), "the rows hold what is no secret"
+    data = rig.folder / "postgres"
+    assert await asyncio.to_thread(mark.folder, data), "the files of the database hold what is no secret"
+    ids = Cage([Canary("task", ends[0])])
+    assert await asyncio.to_thread(ids.folder, rig.folder / "nats"), "the streams hold the events of a task"
+    assert await asyncio.to_thread(ids.folder, rig.folder / "logs"), "the logs name a task"
+    assert any(ids.text(place, text) for place, text in heard.texts if place.startswith("stream")), "streams were heard"

@@ -1,0 +1,222 @@
+"""Every service, killed by SIGKILL at each of its dangerous places while it carries a real deployment."""
+
+import re
+import signal
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from locktender.testkit.nats_rig import eventually
+from locktender.testkit.system import PATIENCE, SystemRig, running_system, tasks
+from locktender.testkit.truth import assert_told_in_order, assert_true, told
+from locktender.testkit.workloads import manifests, unique
+
+pytestmark = pytest.mark.timeout(240)
+
+COMPLETED, INTERRUPTED, LOST, CANCELLED = "completed", "interrupted", "credentials-lost", "cancelled"
+
+DEPLOYING = {
+    "api.before-insert": COMPLETED,  # nothing was made, so the same request makes it
+    "api.after-insert": LOST,  # the task is there, what its instance held in memory is not
+    "outbox.before-publish": COMPLETED,
+    "outbox.after-publish": COMPLETED,
+    "outbox.after-mark": COMPLETED,
+    "runner.before-claim": COMPLETED,
+    "runner.after-claim": INTERRUPTED,
+    "runner.claimed": INTERRUPTED,
+    "runner.acked": INTERRUPTED,
+    "runner.before-apply": INTERRUPTED,
+    "runner.after-effect": INTERRUPTED,
+    "runner.before-outcome": INTERRUPTED,
+    "runner.after-outcome": COMPLETED,
+}
+"""Where a process dies in the middle of a deployment, and the one true end of it."""
+
+AMID = ("runner.before-apply", "runner.after-effect")
+WITH_SECRET = {"api.before-insert", "api.after-insert", "runner.after-claim", "runner.after-outcome"}
+JUDGING = ("reaper.before-sweep", "reaper.after-sweep")
+CANCELLING = ("api.after-cancel",)
+REMOVING = (
+    "cleanup.after-claim",
+    "cleanup.before-remove",
+    "cleanup.after-remove",
+    "cleanup.claimed",
+    "cleanup.acked",
+)
+
+
+@pytest.fixture(scope="module")
+async def module_rig() -> AsyncGenerator[SystemRig]:
+    async with running_system() as rig:
+        yield rig
+
+
+@pytest.fixture
+async def rig(module_rig: SystemRig) -> AsyncGenerator[SystemRig]:
+    """A system with nobody away and nothing armed; afterwards the database has to hold every invariant."""
+    await module_rig.ready()
+    yield module_rig
+    module_rig.faults.disarm()
+    await module_rig.cluster.faults()
+    assert await module_rig.violations() == []
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a task ended, in one word."""
+
+    snapshot: dict
+
+    def __str__(self) -> str:
+        task = self.snapshot["task"]
+        return task["failure"]["reason"] if task["status"] == "failed" else task["status"]
+
+
+@pytest.mark.parametrize("place", [place for place in DEPLOYING if place not in AMID])
+async def test_a_deployment_ends_in_truth_wherever_a_process_dies(rig: SystemRig, place: str) -> None:
+    rig.faults.arm(place)
+    task = await rig.deploy(manifests(unique(), secret=place in WITH_SECRET))
+    await rig.faults.fired(place)
+    snapshot = await rig.ended(task)
+    assert str(End(snapshot)) == DEPLOYING[place], snapshot["task"]
+    await assert_true(rig, snapshot)
+    await assert_told_in_order(rig, task)
+
+
+@pytest.mark.parametrize("place", AMID)
+async def test_a_document_under_way_is_called_unknown_and_the_rest_not_applied(rig: SystemRig, place: str) -> None:
+    name = unique()
+    rig.faults.arm(place)
+    task = await rig.deploy(manifests(name, secret=True))
+    await rig.faults.fired(place)
+    snapshot = await rig.ended(task)
+    assert str(End(snapshot)) == DEPLOYING[place], snapshot["task"]
+    states = sorted(card["apply"] for card in snapshot["timeline"]["cards"])
+    assert states == ["applying", "not-applied", "not-applied", "not-applied"]
+    sent = [entry for entry in await rig.cluster.ledger() if entry["task"] == task]
+    assert len(sent) == (0 if place == "runner.before-apply" else 1)
+    await assert_true(rig, snapshot)
+    await assert_told_in_order(rig, task)
+
+
+@pytest.mark.parametrize("place", JUDGING)
+async def test_a_run_without_a_runner_is_judged_once_although_the_judge_dies(rig: SystemRig, place: str) -> None:
+    rig.faults.arm("runner.after-effect")
+    task = await rig.deploy(manifests(unique()))
+    await rig.faults.fired("runner.after-effect")
+    rig.faults.arm(place)
+    await rig.faults.fired(place)
+    snapshot = await rig.ended(task)
+    assert str(End(snapshot)) == INTERRUPTED, snapshot["task"]
+    assert [event["kind"] for event in await rig.events(task)].count("engine-resolved") == 1
+    await assert_true(rig, snapshot)
+    await assert_told_in_order(rig, task)
+
+
+@pytest.mark.parametrize("place", CANCELLING)
+async def test_a_cancel_that_is_on_the_row_holds_although_the_api_dies_before_it_answers(
+    rig: SystemRig, place: str
+) -> None:
+    task = await rig.deploy(manifests(unique(), behaviour="slow:60"))
+    await rig.until(task, "applying")
+    rig.faults.arm(place)
+    assert await rig.cancel(task)
+    await rig.faults.fired(place)
+    snapshot = await rig.ended(task)
+    assert str(End(snapshot)) == CANCELLED, snapshot["task"]
+    await assert_true(rig, snapshot)
+    await assert_told_in_order(rig, task)
+
+
+@pytest.mark.parametrize("place", REMOVING)
+async def test_what_is_due_is_removed_once_although_cleanup_dies(rig: SystemRig, place: str) -> None:
+    task = await rig.deploy(manifests(unique()))
+    snapshot = await rig.ended(task)
+    await assert_true(rig, snapshot)
+    rig.faults.arm(place)
+    await _let_retention_pass(rig, task)
+    await rig.faults.fired(place)
+
+    async def gone() -> bool:
+        return (await rig.ask("GET", tasks(f"/{task}"))).status_code == 404
+
+    await eventually(gone, PATIENCE)
+    last = snapshot["task"]["revision"] + 1
+    await assert_told_in_order(rig, task, last=last)
+    assert [event.kind for event in await told(rig, task)].count("removed") == 1
+
+
+async def test_a_runner_that_slept_through_its_lease_changes_nothing_when_it_wakes(rig: SystemRig) -> None:
+    """What is promised: once the verdict is on the row, the row and the events stay as they are whatever the sleeper
+    does, and of the cluster at most the one document that was announced before changes, which the task calls unknown.
+    """
+    await rig.cluster.faults({"verb": "patch", "latency": 0.7})
+    task = await rig.deploy(manifests(unique(), secret=True))
+    await _until_applied(rig, task, 1)
+    sleeper = rig.signal("runner", signal.SIGSTOP)
+    judged = await rig.ended(task)
+    rig.signal("runner", signal.SIGCONT)
+    # Another deployment from beginning to end shows that the runner is awake and has had its time.
+    await assert_true(rig, await rig.ended(await rig.deploy(manifests(unique()))))
+    assert rig.pid("runner") == sleeper
+    snapshot = await rig.snapshot(task)
+    assert snapshot == judged
+    assert str(End(snapshot)) == INTERRUPTED, snapshot["task"]
+    await rig.ready()
+    await assert_true(rig, snapshot)
+    await assert_told_in_order(rig, task)
+
+
+async def test_a_runner_that_is_shut_down_says_so_for_what_it_carried(rig: SystemRig) -> None:
+    task = await rig.deploy(manifests(unique(), behaviour="slow:60"))
+    await _until_applied(rig, task, 3)
+    await rig.replaced("runner", rig.signal("runner", signal.SIGTERM))
+    snapshot = await rig.ended(task)
+    assert str(End(snapshot)) == INTERRUPTED, snapshot["task"]
+    assert snapshot["task"]["failure"]["detail"] == "shutdown"
+    assert [event["kind"] for event in await rig.events(task)][-1] == "failed"
+    await assert_true(rig, snapshot)
+    await assert_told_in_order(rig, task)
+
+
+async def test_a_runner_that_is_shut_down_while_a_cancel_waits_confirms_the_cancel(rig: SystemRig) -> None:
+    task = await rig.deploy(manifests(unique(), behaviour="slow:60"))
+    await _until_applied(rig, task, 3)
+    # Asleep, the runner hears neither of the two before the other.
+    runner = rig.signal("runner", signal.SIGSTOP)
+    rig.signal("runner", signal.SIGTERM)
+    assert await rig.cancel(task)
+    rig.signal("runner", signal.SIGCONT)
+    await rig.replaced("runner", runner)
+    snapshot = await rig.ended(task)
+    assert str(End(snapshot)) == CANCELLED, snapshot["task"]
+    await assert_true(rig, snapshot)
+    await assert_told_in_order(rig, task)
+
+
+def test_no_dangerous_place_is_left_out() -> None:
+    root = Path(__file__).parents[2]
+    sources = [path.read_text() for folder in ("libs", "services") for path in (root / folder).glob("*/src/**/*.py")]
+    named = {name for text in sources for name in re.findall(r'faults\.reach\("([^"]+)"\)', text)}
+    patterns = {name for text in sources for name in re.findall(r'faults\.reach\(f"\{self\._name\}\.([^"]+)"\)', text)}
+    expected = named | {f"{worker}.{place}" for worker in ("runner", "cleanup") for place in patterns}
+    assert expected == {*DEPLOYING, *JUDGING, *CANCELLING, *REMOVING}
+
+
+async def _until_applied(rig: SystemRig, task: str, count: int) -> None:
+    async def applied() -> bool:
+        cards = (await rig.snapshot(task))["timeline"]["cards"]
+        return sum(card["apply"] in {"applied", "unchanged"} for card in cards) >= count
+
+    await eventually(applied, PATIENCE)
+
+
+async def _let_retention_pass(rig: SystemRig, task: str) -> None:
+    """Make the task end long ago, which no writer of the product can do."""
+    async with rig.sql() as connection, connection.transaction():
+        await connection.execute("set local session_replication_role = replica")
+        await connection.execute(
+            "update locktender.deployment_task set completed_at = completed_at - interval '90 days' where id = $1", task
+        )

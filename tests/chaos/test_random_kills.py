@@ -1,0 +1,97 @@
+"""Services killed at random while eight deployments are under way, some of them cancelled.
+
+`LOCKTENDER_CHAOS=long` repeats it with other seeds; `LOCKTENDER_CHAOS_SEED=N` runs one seed again.
+"""
+
+import asyncio
+import os
+import random
+import signal
+from collections import Counter
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from locktender.cli.local.services import SERVICES
+from locktender.testkit.system import SystemRig, running_system
+from locktender.testkit.truth import assert_told_in_order, assert_true
+from locktender.testkit.workloads import manifests, unique
+
+_LONG = os.environ.get("LOCKTENDER_CHAOS") == "long"
+_GIVEN = os.environ.get("LOCKTENDER_CHAOS_SEED")
+_SEEDS = [int(_GIVEN)] if _GIVEN else range(1, 21) if _LONG else [1]
+_SECONDS = 120.0 if _LONG else 20.0
+_LIVE = 8
+
+pytestmark = pytest.mark.timeout(_SECONDS + 300)
+
+
+@pytest.fixture(scope="module")
+async def rig() -> AsyncGenerator[SystemRig]:
+    async with running_system() as rig:
+        yield rig
+
+
+@pytest.mark.parametrize("seed", _SEEDS)
+async def test_whatever_dies_every_task_ends_and_tells_the_truth(rig: SystemRig, seed: int) -> None:
+    await rig.ready()
+    storm = _Storm(rig, random.Random(seed))  # noqa: S311 - a storm that can be repeated
+    try:
+        await storm.blow(_SECONDS)
+        ends = await storm.settle()
+        assert await rig.violations() == []
+    except BaseException as error:
+        again = f"LOCKTENDER_CHAOS_SEED={seed} python -m pytest tests/chaos/test_random_kills.py"
+        error.add_note(f"seed {seed}; killed, in this order: {' '.join(storm.killed)}\nagain: {again}")
+        raise
+    print(f"seed {seed}: {len(storm.killed)} kills, {ends.total()} tasks: {dict(ends)}")  # noqa: T201 - the figures
+
+
+class _Storm:
+    def __init__(self, rig: SystemRig, chance: random.Random) -> None:
+        self._rig = rig
+        self._chance = chance
+        self._over = asyncio.Event()
+        self._tasks: dict[str, bool] = {}
+        """Every task, and whether a cancel of it was accepted."""
+        self.killed: list[str] = []
+
+    async def blow(self, seconds: float) -> None:
+        async with asyncio.TaskGroup() as group:
+            for number in range(_LIVE):
+                own = random.Random(self._chance.random())  # noqa: S311 - as above
+                group.create_task(self._deploy_again_and_again(own, number))
+            end = asyncio.get_running_loop().time() + seconds
+            while asyncio.get_running_loop().time() < end:
+                await asyncio.sleep(self._chance.uniform(0.5, 2.5))
+                await self._kill(self._chance.choice(SERVICES))
+            self._over.set()
+
+    async def settle(self) -> Counter[str]:
+        """Check every task of the storm, once the last service is back."""
+        await self._rig.ready()
+        ends: Counter[str] = Counter()
+        for task, cancelled in self._tasks.items():
+            snapshot = await self._rig.ended(task)
+            status = snapshot["task"]["status"]
+            assert not cancelled or status == "cancelled", f"a cancel was accepted: {snapshot['task']}"
+            ends[snapshot["task"]["failure"]["reason"] if status == "failed" else status] += 1
+            await assert_true(self._rig, snapshot)
+            await assert_told_in_order(self._rig, task)
+        return ends
+
+    async def _deploy_again_and_again(self, chance: random.Random, number: int) -> None:
+        while not self._over.is_set():
+            slow = f"slow:{chance.uniform(0, 3):.1f}"
+            task = await self._rig.deploy(manifests(unique(), secret=number % 2 == 0, behaviour=slow))
+            self._tasks[task] = False
+            if chance.random() < 0.25:
+                await asyncio.sleep(chance.uniform(0, 2))
+                self._tasks[task] = await self._rig.cancel(task)
+            await self._rig.ended(task)
+
+    async def _kill(self, name: str) -> None:
+        """Kill a service that lives, and do not wait for it to come back: the next one may go down with it."""
+        if self._rig.pid(name) is not None:
+            self.killed.append(name)
+            self._rig.signal(name, signal.SIGKILL)
