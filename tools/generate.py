@@ -50,7 +50,10 @@ def main() -> int:
 
 
 def _rendered() -> dict[Path, str]:
-    files = {f"docs/generated/states/{m.name}.md": state_page(m) for m in (DEPLOYMENT_TASK, CLEANUP_JOB)}
+    files = {
+        f"docs/generated/states/{DEPLOYMENT_TASK.name}.md": state_page(DEPLOYMENT_TASK),
+        f"docs/generated/states/{CLEANUP_JOB.name}.md": state_page(CLEANUP_JOB),
+    }
     files |= {f"docs/generated/sql/{name}": text for name, text in statement_pages().items()}
     files |= {
         "docs/generated/problems.md": problems_page(),

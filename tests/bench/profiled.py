@@ -3,13 +3,14 @@
 import cProfile
 import runpy
 import sys
+import time
 from contextlib import suppress
 
 
 def main() -> int:
     """Run the service to its end and write the profile."""
     path, service = sys.argv[1], sys.argv[2]
-    profile, code = cProfile.Profile(), 0
+    profile, code = cProfile.Profile(time.process_time), 0
     sys.argv = sys.argv[:1]
     profile.enable()
     try:

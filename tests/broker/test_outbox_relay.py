@@ -157,7 +157,7 @@ async def test_a_relay_that_dies_between_the_acknowledgement_and_the_mark_double
     db: TestDatabase, rig: NatsRig, bus: Bus
 ) -> None:
     freeze = StopAt("outbox.after-publish")
-    async with running("outbox", serve, settings(db, rig.nats_url), faults=freeze) as first:
+    async with running("outbox", serve, settings(db, rig.nats_url, outbox_lanes=1), faults=freeze) as first:
         await add_events(db, aggregates=4, each=3)
         async with asyncio.timeout(10):
             await freeze.reached.wait()

@@ -16,8 +16,9 @@ from nats.js.api import ConsumerConfig, StreamConfig
 
 from locktender.contracts.kernel.permissions import inbox_prefix
 from locktender.contracts.kernel.subjects import CONSUMERS, STREAMS
-from locktender.embedded import EmbeddedError, NatsAddress, NatsSettings, NatsSupervisor
 from locktender.embedded.child import eventually
+from locktender.embedded.errors import EmbeddedError
+from locktender.embedded.nats import NatsAddress, NatsSettings, NatsSupervisor
 from locktender.testkit.embedded_rig import runs, supervised_elsewhere
 from locktender.testkit.scratch import scratch_dir
 

@@ -8,8 +8,10 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from locktender.embedded import EmbeddedError, PostgresSettings, PostgresSupervisor, pg_binaries, pg_cluster, ports
+from locktender.embedded import pg_binaries, pg_cluster, ports
 from locktender.embedded.account import Account
+from locktender.embedded.errors import EmbeddedError
+from locktender.embedded.postgres import PostgresSettings, PostgresSupervisor
 from locktender.testkit.embedded_rig import add_row, connected, rows, supervised_elsewhere
 from locktender.testkit.scratch import scratch_dir
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from locktender.embedded import PostgresSettings, PostgresSupervisor, pg_binaries
+from locktender.embedded import pg_binaries
 from locktender.embedded.account import serving_account
 from locktender.embedded.child import eventually
+from locktender.embedded.postgres import PostgresSettings, PostgresSupervisor
 from locktender.testkit.embedded_rig import add_row, busy_backend, connected, rows, runs, stranger, supervised_elsewhere
 from locktender.testkit.scratch import scratch_dir
 

@@ -33,8 +33,9 @@ def _move(table: str, target: str, *, leased: bool, terminal: bool, epochs: int)
     owner, until = ("'me'", "now()") if leased else ("null", "null")
     done = "now()" if terminal else "null"
     failure = ", failure = '{}'" if table == "deployment_task" else ""
-    return (  # noqa: S608 - every part of it is from the machines
-        f"update locktender.{table} set status = '{target}', lease_owner = {owner}, lease_expires_at = {until},"
+    return (
+        # Every part of it is from the machines.
+        f"update locktender.{table} set status = '{target}', lease_owner = {owner}, lease_expires_at = {until},"  # noqa: S608 - as said
         f" completed_at = {done}, lease_epoch = lease_epoch + {int(epochs)}{failure} where id = $1"
     )
 

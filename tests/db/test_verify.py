@@ -62,7 +62,7 @@ async def test_what_the_reaper_has_resolved_is_clean(db: TestDatabase) -> None:
 _PLANTED = {
     "outbox row without a reason": (
         "queued", "I01", "nothing says why",
-        "update locktender.outbox set created_at = created_at - interval '2 min', published_at = null where aggregate = $1",
+        "update locktender.outbox set created_at = now() - interval '2 min', published_at = null where aggregate = $1",
     ),
     "event never told": (
         "completed", "I01", "no outbox row", "delete from locktender.outbox where aggregate = $1 and revision = 2"
@@ -92,7 +92,8 @@ _PLANTED = {
     ),
     "event without a move": (
         "queued", "I01", "ahead of the row",
-        ("insert into locktender.deployment_event select task_id, 2, 'progressed', status, epoch, actor, message, payload"
+        ("insert into locktender.deployment_event"
+        " select task_id, 2, 'progressed', status, epoch, actor, message, payload"
         " from locktender.deployment_event where task_id = $1::text::uuid"),
     ),
     "epoch given twice": (

@@ -242,7 +242,7 @@ _VERDICTS = {
 
 def test_no_history_breaks_an_invariant(postgres_server: PostgresServer, database_template: str) -> None:
     thorough = settings(
-        max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck), database=None
+        max_examples=20, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck), database=None
     )
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from locktender.contracts.kernel.backoff import Backoff
-from locktender.embedded import EmbeddedError, Restart, ServiceProcess, ServiceSpec
 from locktender.embedded.child import Child, ChildSpec, eventually
+from locktender.embedded.errors import EmbeddedError
+from locktender.embedded.services import Restart, ServiceProcess, ServiceSpec
 from locktender.runtime.clock import SystemClock
 
 QUICK = Backoff(first=0.01, ceiling=0.02)

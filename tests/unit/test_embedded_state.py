@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from locktender.embedded import EmbeddedError, ports
+from locktender.embedded import ports
+from locktender.embedded.errors import EmbeddedError
 from locktender.embedded.log import ChildLog
 from locktender.embedded.state import StateFolder
 

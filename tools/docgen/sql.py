@@ -5,6 +5,7 @@ import pkgutil
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 from locktender import storage
 from locktender.storage.cleanup.tables import cleanup_job
@@ -50,10 +51,9 @@ def _inside(value: object) -> Iterator[Statement]:
     elif isinstance(value, Guarded | Check):
         yield value.statement
     elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _inside(part)
-    elif isinstance(value, tuple | list):
-        for part in value:
+        yield from _inside(tuple(cast("Mapping[object, object]", value).values()))
+    elif isinstance(value, tuple):
+        for part in cast("tuple[object, ...]", value):
             yield from _inside(part)
 
 

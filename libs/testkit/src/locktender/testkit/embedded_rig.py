@@ -17,7 +17,8 @@ from locktender.embedded.account import Account
 _OTHER = """
 import asyncio, sys
 from pathlib import Path
-from locktender.embedded import NatsSettings, NatsSupervisor, PostgresSettings, PostgresSupervisor
+from locktender.embedded.nats import NatsSettings, NatsSupervisor
+from locktender.embedded.postgres import PostgresSettings, PostgresSupervisor
 
 async def main():
     kind, folder, ends = sys.argv[1], Path(sys.argv[2]), sys.argv[3] == "yes"

@@ -1,6 +1,7 @@
 """Factories of rows. A test states what matters to it; the rest is plausible and satisfies every constraint."""
 
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from locktender.contracts.cleanup.flow import CLEANUP_JOB, JobKind, JobStatus
@@ -18,7 +19,7 @@ FAILURE = '{"reason": "runner-error", "message": "it failed"}'
 TTL = 60.0
 
 
-def new_task(**stated: object) -> NewTask:
+def new_task(**stated: Any) -> NewTask:
     """A task to be created."""
     plausible: dict[str, object] = {
         "id": new_id(), "workspace": "acme", "project": "shop", "namespace": None, "server": None,
@@ -34,28 +35,28 @@ def told(message: str = "it moved", **stated: str) -> Told:
     return Told(message, **stated)
 
 
-async def created(db: TestDatabase, **stated: object) -> UUID:
+async def created(db: TestDatabase, **stated: Any) -> UUID:
     """A queued task, made as the API makes it."""
     task = new_task(**stated)
     assert await DeploymentWrites(db.database).create(task)
     return task.id
 
 
-async def claimed(db: TestDatabase, *, owner: Owner = OWNER, ttl: float = TTL, **stated: object) -> Claimed:
+async def claimed(db: TestDatabase, *, owner: Owner = OWNER, ttl: float = TTL, **stated: Any) -> Claimed:
     """A running task, made and claimed by legal transitions."""
     task = await created(db, **stated)
     [claim] = await DeploymentWrites(db.database).claim([task], owner, ttl)
     return claim
 
 
-async def applying(db: TestDatabase, **stated: object) -> Lease:
+async def applying(db: TestDatabase, *, owner: Owner = OWNER, ttl: float = TTL, **stated: Any) -> Lease:
     """An applying task, reached by legal transitions."""
-    lease = (await claimed(db, **stated)).lease
+    lease = (await claimed(db, owner=owner, ttl=ttl, **stated)).lease
     await DeploymentWrites(db.database).begin_applying(lease, told(), timeline=TIMELINE)
     return lease
 
 
-async def completed(db: TestDatabase, **stated: object) -> UUID:
+async def completed(db: TestDatabase, **stated: Any) -> UUID:
     """A completed task, reached by legal transitions."""
     lease = await applying(db, **stated)
     await DeploymentWrites(db.database).complete(lease, told(), timeline=TIMELINE)

@@ -43,6 +43,7 @@ PATIENCE = 60.0
 """Seconds within which everything has to come to its end. The machine may be busy, so nothing expects less."""
 
 _WORKSPACE = "main"
+_LAST_WORDS = 1500
 _RENEWALS_PER_LEASE = 3.3
 
 
@@ -301,6 +302,7 @@ async def _hosted(folder: Path, options: LocalOptions) -> AsyncGenerator[LocalSy
                 started.set_result(system)
                 await enough.wait()
         except Exception as error:  # noqa: BLE001 - raised again below, by whoever waits for it
+            error.add_note(_last_words(folder))
             failures.append(error)
             if not started.done():
                 started.cancel()
@@ -315,6 +317,12 @@ async def _hosted(folder: Path, options: LocalOptions) -> AsyncGenerator[LocalSy
             enough.set()
     if failures:
         raise failures[0]
+
+
+def _last_words(folder: Path) -> str:
+    """The ends of all logs, which go with the folder."""
+    logs = sorted([*folder.glob("logs/*.log"), *folder.glob("*.log")])
+    return "\n".join(f"--- {log.name}\n{log.read_text(errors='replace')[-_LAST_WORDS:]}" for log in logs)
 
 
 async def _not_yet() -> bool:

@@ -1,6 +1,9 @@
 """The composition root of the outbox service."""
 
 import asyncio
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 
 import structlog
@@ -8,7 +11,7 @@ import structlog
 from locktender.outbox.operations import Operations
 from locktender.outbox.publisher import Publisher
 from locktender.outbox.regression import StreamWatch
-from locktender.outbox.relay import OutboxRelay
+from locktender.outbox.relay import Lane, OutboxRelay
 from locktender.outbox.settings import OutboxSettings
 from locktender.outbox.shards import ShardLeases
 from locktender.outbox.streams import Streams
@@ -24,6 +27,7 @@ _log = structlog.stdlib.get_logger(__name__)
 _DAYS_AHEAD = 2
 _PARTITIONS_FIRST, _PARTITIONS_SECONDS = 60.0, 3600.0
 _WATCH_FIRST = 0.25
+_QUIET_SECONDS = 1.0
 
 
 async def declare(service: Service[OutboxSettings]) -> None:
@@ -35,84 +39,120 @@ async def declare(service: Service[OutboxSettings]) -> None:
 async def serve(service: Service[OutboxSettings]) -> None:
     """Relay until the stop."""
     settings = service.settings
-    async with open_database(settings.database_url.get_secret_value(), name="locktender-outbox") as database:
-        outbox, trouble, wake = Relay(database), Waker(), Waker()
-        publisher = Publisher(
-            service.bus, service.clock,
-            window=settings.outbox_in_flight, ack_seconds=settings.outbox_ack_seconds, on_trouble=trouble.wake,
-        )  # fmt: skip
-        leases = ShardLeases(database, service.owner, service.clock, ttl=settings.outbox_shard_ttl_seconds)
-        relay = OutboxRelay(outbox, publisher, leases, service.bus, service.faults, batch=settings.outbox_batch)
-        window = settings.outbox_retention_seconds
-        watch = StreamWatch(_streams(service), publisher, relay, outbox, service.bus, window=window)
-        service.health.add("database", outbox.now)
-        service.health.add("streams", watch.check)
-        service.bus.on_reconnect(trouble.wake)
-        await service.bus.on_poke("outbox", wake)
+    size = settings.outbox_lanes + 2
+    async with open_database(settings.database_url.get_secret_value(), name="locktender-outbox", size=size) as database:
+        parts = _assemble(service, database)
+        service.health.add("database", parts.outbox.now)
+        service.health.add("streams", parts.watch.check)
+        service.bus.on_reconnect(parts.trouble.wake)
+        for waker in parts.wakers:
+            await service.bus.on_poke("outbox", waker)
         endpoints = OpsEndpoints(
             service.bus, "outbox", version=version("locktender-outbox"),
             description="Publishes what Postgres has committed to JetStream",
         )  # fmt: skip
-        Operations(outbox, relay, publisher, leases, window=window, wake=wake.wake).offer(endpoints)
-        await leases.prepare()
-        async with publisher.opened(), endpoints.serving():
+        Operations(
+            parts.outbox, parts.relay, parts.publishers, parts.leases,
+            window=settings.outbox_retention_seconds, wake=parts.wake,
+        ).offer(endpoints)  # fmt: skip
+        await parts.leases.prepare()
+        async with AsyncExitStack() as stack:
+            for publisher in parts.publishers:
+                await stack.enter_async_context(publisher.opened())
+            await stack.enter_async_context(endpoints.serving())
             service.health.opened()
-            await _loops(service, database, watch, relay, leases, trouble, wake)
-            await leases.close()
+            await _loops(service, parts)
+            await parts.leases.close()
 
 
-async def _loops(
-    service: Service[OutboxSettings],
-    database: Database,
-    watch: StreamWatch,
-    relay: OutboxRelay,
-    leases: ShardLeases,
-    trouble: Waker,
-    wake: Waker,
-) -> None:
-    settings, stop, clock = service.settings, service.stop, service.clock
-    partitions = Partitions(database)
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """One of everything, and of what a lane needs, one a lane."""
 
-    async def share_out() -> None:
-        if await leases.share_out():
-            wake.wake()
+    outbox: Relay
+    partitions: Partitions
+    leases: ShardLeases
+    publishers: tuple[Publisher, ...]
+    relay: OutboxRelay
+    watch: StreamWatch
+    trouble: Waker
+    wakers: tuple[Waker, ...]
+
+    def wake(self) -> None:
+        for waker in self.wakers:
+            waker.wake()
+
+
+def _assemble(service: Service[OutboxSettings], database: Database) -> _Parts:
+    settings, lanes = service.settings, range(service.settings.outbox_lanes)
+    outbox, trouble = Relay(database), Waker()
+    leases = ShardLeases(database, service.owner, service.clock, ttl=settings.outbox_shard_ttl_seconds)
+    publishers = tuple(
+        Publisher(
+            service.bus, service.clock,
+            window=settings.outbox_in_flight, ack_seconds=settings.outbox_ack_seconds, on_trouble=trouble.wake,
+        )
+        for _ in lanes
+    )  # fmt: skip
+    relay = OutboxRelay(
+        outbox,
+        [
+            Lane(
+                outbox, publishers[lane], service.bus, service.faults, batch=settings.outbox_batch,
+                shards=partial(leases.current, lane, len(lanes)), may_send=leases.alive,
+            )
+            for lane in lanes
+        ],
+    )  # fmt: skip
+    watch = StreamWatch(
+        _streams(service), publishers, relay, outbox, service.bus, window=settings.outbox_retention_seconds
+    )
+    wakers = tuple(Waker() for _ in lanes)
+    return _Parts(outbox, Partitions(database), leases, publishers, relay, watch, trouble, wakers)
+
+
+async def _loops(service: Service[OutboxSettings], parts: _Parts) -> None:
+    settings = service.settings
+    repeat = partial(adaptive, stop=service.stop, clock=service.clock)
 
     async def look() -> bool:
-        await watch.look()
-        wake.wake()
+        await parts.watch.look()
+        parts.wake()
         return False
 
-    async def publish() -> bool:
+    async def share_out() -> None:
+        if await parts.leases.share_out():
+            parts.wake()
+        if parts.leases.leaving:
+            # Not at any price: leases have to be renewed in time, and what is left to give back can wait a round.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_QUIET_SECONDS), parts.relay.quiet():
+                    await parts.leases.give_back()
+
+    async def publish(lane: Lane) -> bool:
         # Not before the streams are there: the first look may take marks back, and old events go before new ones.
-        return watch.declared and await relay.round()
+        return parts.watch.declared and await lane.round()
 
     async def tend_partitions() -> bool:
-        made = await partitions.prepare(_DAYS_AHEAD)
-        dropped = await partitions.retire(settings.outbox_retention_seconds)
+        made = await parts.partitions.prepare(_DAYS_AHEAD)
+        dropped = await parts.partitions.retire(settings.outbox_retention_seconds)
         if made or dropped:
             _log.info("partitions tended", made=made, dropped=dropped)
         return False
 
+    floor, ceiling = settings.outbox_poll_floor_seconds, settings.outbox_poll_ceiling_seconds
     async with asyncio.TaskGroup() as loops:
         loops.create_task(
-            adaptive(
-                look, stop=stop, clock=clock, waker=trouble, name="streams",
-                floor=_WATCH_FIRST, ceiling=settings.outbox_watch_seconds,
-            )
-        )  # fmt: skip
-        loops.create_task(every(settings.outbox_shard_renew_seconds, share_out, stop=stop, clock=clock, name="shards"))
+            repeat(look, waker=parts.trouble, floor=_WATCH_FIRST, ceiling=settings.outbox_watch_seconds, name="streams")
+        )
         loops.create_task(
-            adaptive(
-                publish, stop=stop, clock=clock, waker=wake, name="relay",
-                floor=settings.outbox_poll_floor_seconds, ceiling=settings.outbox_poll_ceiling_seconds,
-            )
-        )  # fmt: skip
+            every(settings.outbox_shard_renew_seconds, share_out, stop=service.stop, clock=service.clock, name="shards")
+        )
+        for lane, waker in zip(parts.relay.lanes, parts.wakers, strict=True):
+            loops.create_task(repeat(partial(publish, lane), waker=waker, floor=floor, ceiling=ceiling, name="relay"))
         loops.create_task(
-            adaptive(
-                tend_partitions, stop=stop, clock=clock, name="partitions",
-                floor=_PARTITIONS_FIRST, ceiling=_PARTITIONS_SECONDS,
-            )
-        )  # fmt: skip
+            repeat(tend_partitions, floor=_PARTITIONS_FIRST, ceiling=_PARTITIONS_SECONDS, name="partitions")
+        )
 
 
 def _streams(service: Service[OutboxSettings]) -> Streams:

@@ -1,7 +1,7 @@
 """What operators ask of the outbox: `nats req lt.ops.outbox.status ''`."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from locktender.contracts.kernel.errors import Finding, Pointer, Rejected
 from locktender.outbox.publisher import Publisher
@@ -18,7 +18,7 @@ class Operations:
         self,
         outbox: Relay,
         relay: OutboxRelay,
-        publisher: Publisher,
+        publishers: Sequence[Publisher],
         leases: ShardLeases,
         *,
         window: float,
@@ -26,7 +26,7 @@ class Operations:
     ) -> None:
         self._outbox = outbox
         self._relay = relay
-        self._publisher = publisher
+        self._publishers = publishers
         self._leases = leases
         self._window = window
         self._wake = wake
@@ -50,7 +50,7 @@ class Operations:
             "backlog": rows,
             "oldestSeconds": round(oldest, 3),
             "shards": self._leases.current(),
-            "oversized": self._publisher.oversized,
+            "oversized": sum(publisher.oversized for publisher in self._publishers),
         }
 
     async def redrive(self, body: bytes) -> Mapping[str, object]:

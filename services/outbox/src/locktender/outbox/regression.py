@@ -1,6 +1,6 @@
 """Noticing that JetStream has lost a stream, or part of it, and telling its events once more."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 import structlog
@@ -15,6 +15,7 @@ from locktender.storage.outbox.relay import Relay
 
 _log = structlog.stdlib.get_logger(__name__)
 
+_STREAMS = tuple(spec.name for spec in STREAMS)
 _CLOCK_MARGIN = timedelta(seconds=5)
 """How far the clocks of the database and the broker may be apart."""
 
@@ -28,10 +29,17 @@ class StreamWatch:
     """
 
     def __init__(
-        self, streams: Streams, publisher: Publisher, relay: OutboxRelay, outbox: Relay, bus: Bus, *, window: float
+        self,
+        streams: Streams,
+        publishers: Sequence[Publisher],
+        relay: OutboxRelay,
+        outbox: Relay,
+        bus: Bus,
+        *,
+        window: float,
     ) -> None:
         self._streams = streams
-        self._publisher = publisher
+        self._publishers = publishers
         self._relay = relay
         self._outbox = outbox
         self._bus = bus
@@ -45,7 +53,7 @@ class StreamWatch:
             Unavailable: JetStream or the database did not answer; look again later.
         """
         # Taken before the look: what is acknowledged while the server answers need not be in its answer.
-        acked = dict(self._publisher.last_acked)
+        acked = {stream: max(each.last_acked.get(stream, 0) for each in self._publishers) for stream in _STREAMS}
         seen = await self._streams.look()
         if self._known is None:
             await self._first_look(seen)
@@ -67,7 +75,7 @@ class StreamWatch:
         Raises:
             Unavailable: the streams have not been declared yet, or a stream was gone at the last look.
         """
-        if self._known is None or len(self._known) < len(STREAMS):
+        if self._known is None or len(self._known) < len(_STREAMS):
             raise Unavailable("the streams have not been declared yet")
 
     async def _first_look(self, seen: Mapping[str, Seen]) -> None:
@@ -82,11 +90,12 @@ class StreamWatch:
         losses = {
             stream: reason
             for stream in known
-            if (reason := self._loss(stream, seen.get(stream), known[stream], acked.get(stream, 0)))
+            if (reason := self._loss(stream, seen.get(stream), known[stream], acked[stream]))
         }
         for stream, reason in losses.items():
             _log.error("a stream has lost messages", stream=stream, reason=reason)
-            self._publisher.forget(stream)
+            for each in self._publishers:
+                each.forget(stream)
         if EVENTS_STREAM in losses:
             await self._tell_again(await self._outbox.now(), losses[EVENTS_STREAM])
         if COMMANDS_STREAM in losses:
@@ -98,7 +107,7 @@ class StreamWatch:
         if seen.created != known.created:
             return "it was made anew"
         last = max(known.last_seq, acked)
-        if seen.last_seq < last or stream in self._publisher.rewound:
+        if seen.last_seq < last or any(stream in each.rewound for each in self._publishers):
             return f"it ends at message {seen.last_seq}, and {last} was acknowledged"
         return None
 

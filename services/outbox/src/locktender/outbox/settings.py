@@ -13,7 +13,8 @@ class OutboxSettings(ProcessSettings):
     Attributes:
         outbox_retention_seconds: how long published rows are kept, and so how far back a lost stream is told again.
         outbox_batch: most rows that one round reads and publishes.
-        outbox_in_flight: most messages that wait for an acknowledgement at a time.
+        outbox_in_flight: most messages of a lane that wait for an acknowledgement at a time.
+        outbox_lanes: rounds that run side by side, each for shards of its own.
         outbox_ack_seconds: how long one acknowledgement is waited for before its message counts as unknown.
         outbox_poll_floor_seconds: first pause after a round that found nothing.
         outbox_poll_ceiling_seconds: longest pause; pokes and reconnects cut it short.
@@ -27,6 +28,7 @@ class OutboxSettings(ProcessSettings):
     outbox_retention_seconds: float = Field(default=7 * 86_400.0, gt=0)
     outbox_batch: int = Field(default=500, ge=1, le=10_000)
     outbox_in_flight: int = Field(default=1024, ge=1, le=65_536)
+    outbox_lanes: int = Field(default=2, ge=1, le=16)
     outbox_ack_seconds: float = Field(default=5.0, gt=0)
     outbox_poll_floor_seconds: float = Field(default=0.02, gt=0)
     outbox_poll_ceiling_seconds: float = Field(default=1.0, gt=0)

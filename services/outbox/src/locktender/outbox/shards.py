@@ -37,9 +37,14 @@ class ShardLeases:
         """Whether this replica may still publish for its shards."""
         return self._clock.monotonic() < self._until
 
-    def current(self) -> list[int]:
-        """The shards to publish for, now."""
-        return list(self._held) if self.alive() else []
+    @property
+    def leaving(self) -> bool:
+        """Whether there is something to give back."""
+        return bool(self._leaving)
+
+    def current(self, lane: int = 0, lanes: int = 1) -> list[int]:
+        """The shards to publish for, now: all of them, or those of one lane."""
+        return [shard for shard in self._held if shard % lanes == lane] if self.alive() else []
 
     async def prepare(self) -> None:
         """Make sure that the rows exist."""

@@ -75,5 +75,5 @@ class Cancels:
             signal = runs[answer.row_id, answer.epoch].signal  # pyright: ignore[reportArgumentType]  # an epoch
             if not answer.held:
                 signal.trip(AbortReason.SUPERSEDED)
-            elif True:
+            elif answer.cancel_requested:
                 signal.trip(AbortReason.CANCELLED)

@@ -20,18 +20,22 @@ _UNSUCCESSFUL_CANCEL = DEPLOYMENT_TASK.terminal - {TaskStatus.CANCELLED}
 
 def _history() -> CTE:
     """The events of the tasks in the window, each beside the one before it."""
-    along = {"partition_by": _e.task_id, "order_by": _e.revision}
     return (
         select(
             _e.task_id, _e.revision, _e.kind, _e.status, _e.epoch, _e.actor,
-            func.lag(_e.revision).over(**along).label("last_revision"),
-            func.lag(_e.status).over(**along).label("last_status"),
-            func.lag(_e.epoch).over(**along).label("last_epoch"),
+            _before(_e.revision).label("last_revision"),
+            _before(_e.status).label("last_status"),
+            _before(_e.epoch).label("last_epoch"),
         )
         .join(deployment_task, _t.id == _e.task_id)
         .where(recent(_t.updated_at))
         .cte("history")
     )  # fmt: skip
+
+
+def _before(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """The value in the task's previous event."""
+    return func.lag(column).over(partition_by=_e.task_id, order_by=_e.revision)
 
 
 _h = _history().c
