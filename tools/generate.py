@@ -1,4 +1,4 @@
-"""Write everything that is derived from code: `python tools/generate.py`; with `--check`, only say what is stale."""  # noqa: INP001 - a script
+"""Write everything that is derived from code: `python tools/generate.py`; with `--check`, only say what is stale."""
 
 import argparse
 import importlib

@@ -2,8 +2,10 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+from pydantic import SecretStr
 
 from locktender.contracts.kernel.ids import new_owner
 from locktender.runtime.connect import connect_bus
@@ -12,6 +14,7 @@ from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.testkit.api import NOOP, RunningApi, kubeconfig, running_api
 from locktender.testkit.database import TestDatabase
 from locktender.testkit.nats_rig import NatsRig, nats_rig
+from locktender.testkit.proxy import TcpProxy
 from locktender.testkit.servers import NatsServer
 
 CANARIES = ("canary-token-7d1e", "canary-password-55aa", "Y2FuYXJ5LXBhc3N3b3JkLTU1YWE=", "canary-string-0b3c")
@@ -225,3 +228,24 @@ async def test_a_repeated_request_is_recognised_after_a_restart_with_another_key
             answers.append(await api.http.post(api.path(), json=manifests(), headers=headers))
     assert [answer.status_code for answer in answers] == [201, 200]
     assert answers[0].json()["task"]["id"] == answers[1].json()["task"]["id"]
+
+
+async def test_a_lost_database_is_said_and_asking_again_makes_one_task(
+    db: TestDatabase, nats_server: NatsServer
+) -> None:
+    where = urlsplit(db.dsn)
+    async with TcpProxy(str(where.hostname), where.port or 5432) as proxy:
+        login = where.netloc.rpartition("@")[0]
+        through = SecretStr(where._replace(netloc=f"{login}@127.0.0.1:{proxy.port}").geturl())
+        async with running_api(db, nats_server, database_url=through) as api:
+            headers = {"Idempotency-Key": "through-the-outage"}
+            await proxy.cut()
+            for _ in range(3):
+                answer = await api.http.post(api.path(), json=manifests(), headers=headers)
+                assert answer.status_code == 503
+                assert answer.json()["type"] == "urn:locktender:problem:unavailable"
+                assert answer.headers["retry-after"] == "1"
+            await proxy.heal()
+            made = [await api.http.post(api.path(), json=manifests(), headers=headers) for _ in range(2)]
+            assert [answer.status_code for answer in made] == [201, 200]
+            assert len((await api.http.get(api.path())).json()["tasks"]) == 1

@@ -2,12 +2,15 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
 from uuid import UUID
 
 import pytest
 
 from locktender.contracts.kernel.ids import new_id
 from locktender.contracts.kernel.lease import Lease
+from locktender.runtime.connect import connect_bus
 from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.testkit import rows
 from locktender.testkit.api import RunningApi, ServerEvent, relay_events, running_api, taken
@@ -223,3 +226,25 @@ async def test_a_quiet_stream_shows_that_it_lives(db: TestDatabase, nats: NatsRi
             await eventually(lambda: [event.name for event in listener.events].count("comment") > 2)
             task.cancel()
         assert listener.names == ["snapshot"]
+
+
+async def test_events_arrive_under_the_permissions_that_ship(db: TestDatabase, nats_server: NatsServer) -> None:
+    publisher = await connect_bus(Identity(nats_server.url, nats_server.seeds.get("outbox")), "outbox")
+    try:
+        async with running_api(db, nats_server) as api:
+            claimed = await rows.claimed(db)
+            listener = Listener(api, timeline(api, claimed.lease.row_id))
+            async with asyncio.TaskGroup() as group:
+                group.create_task(listener.listen())
+                await listener.until("snapshot")
+                await apply_and_complete(db, claimed.lease)
+                await relay_events(db, publisher)
+                await listener.until("end")
+    finally:
+        await publisher.close()
+
+
+@dataclass(frozen=True)
+class Identity:
+    nats_url: str
+    nats_seed_file: Path | None

@@ -90,7 +90,7 @@ class Rig:
         ]
         await apply_roles(dsn, {spec.name: _password(spec) for spec in specs})
         ready = self.folder.path / "cluster.ready"
-        specs += [cluster_spec(self.folder, ready)] if cluster else []
+        specs += [cluster_spec(self.folder, ready, options)] if cluster else []
         processes = {spec.name: ServiceProcess(spec, clock=SystemClock(), report=_restarted) for spec in specs}
         servers = {"postgres": self.postgres.pid, "nats": self.nats.pid}
         async with asyncio.TaskGroup() as group, connected(dsn) as database:

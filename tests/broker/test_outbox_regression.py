@@ -188,6 +188,7 @@ async def test_an_operator_can_have_the_last_events_told_again(db: TestDatabase,
     async with running("outbox", serve_outbox, settings(db, rig)):
         await add_events(db, aggregates=6, each=3)
         await eventually(lambda: tells(bus, TOLD))
+        await eventually(lambda: all_published(db))
         answer = await bus.request("lt.ops.outbox.redrive", b'{"seconds": 600}', 5)
         assert json.loads(answer) == {"events": 18}
         await eventually(lambda: all_published(db))

@@ -203,6 +203,34 @@ async def test_the_end_of_the_process_is_told_as_an_interruption(bench: TaskBenc
     assert "stays in the cluster" in ended.failure["message"]
 
 
+async def test_a_document_that_was_announced_and_not_yet_sent_counts_as_not_applied(
+    bench: TaskBench, cluster: SandboxCluster
+) -> None:
+    held = Held("runner.after-effect")
+    async with bench.service("runner", serve, settings(bench), faults=held) as running:
+        task = await bench.deploy(config_maps(3), kubeconfig=cluster.kubeconfig)
+        await held.reached.wait()
+        async with bench.db.admin.transaction():
+            await bench.db.admin.execute("select 1 from locktender.deployment_task for update")
+            held.released.set()
+            await waiting_for_a_lock(bench)
+            running.stop.request()
+            await eventually(lambda: aborting(bench))
+    ended = await bench.seen(task)
+    assert ended.failure["reason"] == "interrupted"
+    assert ended.last["payload"]["notApplied"] == ["ConfigMap c1", "ConfigMap c2"]
+    assert await effects(cluster) == ["c0"]
+
+
+async def aborting(bench: TaskBench) -> bool:
+    return b'"aborting": "shutdown"' in await bench.bus.request("lt.ops.runner.status", b"", 2)
+
+
+async def waiting_for_a_lock(bench: TaskBench) -> None:
+    query = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+    await eventually(lambda: bench.db.admin.fetchval(query))
+
+
 async def test_the_end_of_the_process_acknowledges_a_cancel_that_it_had_not_heard_of(
     bench: TaskBench, cluster: SandboxCluster
 ) -> None:

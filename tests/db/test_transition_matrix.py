@@ -173,6 +173,14 @@ async def test_a_verdict_falls_on_every_source_state_and_on_no_other(db: TestDat
             assert after == before[status]
 
 
+@pytest.mark.parametrize("reason", ["timeout", "interrupted"])
+async def test_a_run_that_was_asked_to_stop_never_ends_failed(db: TestDatabase, reason: str) -> None:
+    await rows.task(db, status=TaskStatus.APPLYING, epoch=_EPOCH, ttl=0, cancel_requested_at=await db.now())
+    await db.advance(10)
+    given = {"patience": 5.0} if reason == "timeout" else {}
+    assert await db.database.fetch(deployments.SWEEPS[reason], limit=100, **given) == []
+
+
 async def test_a_job_whose_holder_is_gone_is_freed_and_no_other(db: TestDatabase) -> None:
     planted = {status: (await rows.job(db, status=status, epoch=_EPOCH, ttl=0)).row_id for status in JobStatus}
     before = {status: await _row(db, CLEANUP_JOB, key) for status, key in planted.items()}

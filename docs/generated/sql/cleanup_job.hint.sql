@@ -16,7 +16,7 @@ moved AS
       locktender.cleanup_job.lease_epoch, locktender.cleanup_job.revision, locktender.cleanup_job.kind),
 told AS
   (INSERT INTO locktender.outbox (aggregate, shard, revision, tombstone, subject, type, data, headers) SELECT
-      concat('hint/', moved.id) AS concat_1, mod(abs(hashtext(concat('hint/', moved.id))), 16) AS mod_1, CAST(NULL AS
+      concat('hint/', moved.id) AS concat_1, abs(mod(hashtext(concat('hint/', moved.id)), 16)) AS abs_1, CAST(NULL AS
       BIGINT) AS anon_1, CAST('false' AS BOOLEAN) AS anon_2, 'lt.cmd.cleanup.' || moved.kind AS anon_3,
       'locktender.command.hint' AS anon_4, CAST(jsonb_build_object('id', moved.id) AS JSONB) AS jsonb_build_object_1,
       CAST('{}' AS JSONB) AS anon_5

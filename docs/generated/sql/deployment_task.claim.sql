@@ -26,7 +26,7 @@ recorded AS
   FROM moved),
 told AS
   (INSERT INTO locktender.outbox (aggregate, shard, revision, tombstone, subject, type, data, headers) SELECT
-      CAST(moved.id AS TEXT) AS id, mod(abs(hashtext(CAST(moved.id AS TEXT))), 16) AS mod_1, moved.revision AS
+      CAST(moved.id AS TEXT) AS id, abs(mod(hashtext(CAST(moved.id AS TEXT)), 16)) AS abs_1, moved.revision AS
       revision, CAST('false' AS BOOLEAN) AS anon_2, concat('lt', '.', 'evt', '.', moved.workspace, '.', 'deployments',
       '.', CAST(moved.id AS TEXT), '.', 'started') AS concat_1, 'locktender.deployment_task.started' AS anon_3,
       CAST(jsonb_strip_nulls(jsonb_build_object('id', moved.id, 'workspace', moved.workspace, 'project',

@@ -35,15 +35,15 @@ recorded AS
   FROM moved),
 told AS
   (INSERT INTO locktender.outbox (aggregate, shard, revision, tombstone, subject, type, data, headers) SELECT
-      CAST(moved.id AS TEXT) AS id, mod(abs(hashtext(CAST(moved.id AS TEXT))), 16) AS mod_1, moved.revision AS
+      CAST(moved.id AS TEXT) AS id, abs(mod(hashtext(CAST(moved.id AS TEXT)), 16)) AS abs_1, moved.revision AS
       revision, CAST('false' AS BOOLEAN) AS anon_4, concat('lt', '.', 'evt', '.', moved.workspace, '.', 'deployments',
       '.', CAST(moved.id AS TEXT), '.', 'created') AS concat_1, 'locktender.deployment_task.created' AS anon_5,
       CAST(jsonb_strip_nulls(jsonb_build_object('id', moved.id, 'workspace', moved.workspace, 'project',
       moved.project, 'phase', moved.phase, 'status', moved.status, 'epoch', moved.lease_epoch, 'revision',
       moved.revision, 'reason', moved.payload ->> 'reason', 'at', locktender.now())) AS JSONB) AS jsonb_strip_nulls_1,
       moved.trace AS trace
-  FROM moved UNION ALL SELECT concat('hint/', moved.id) AS concat_2, mod(abs(hashtext(concat('hint/', moved.id))), 16)
-      AS mod_2, CAST(NULL AS BIGINT) AS anon_6, CAST('false' AS BOOLEAN) AS anon_7, 'lt.cmd.deployment.' ||
+  FROM moved UNION ALL SELECT concat('hint/', moved.id) AS concat_2, abs(mod(hashtext(concat('hint/', moved.id)), 16))
+      AS abs_2, CAST(NULL AS BIGINT) AS anon_6, CAST('false' AS BOOLEAN) AS anon_7, 'lt.cmd.deployment.' ||
       moved.runner AS anon_8, 'locktender.command.created' AS anon_9, CAST(jsonb_build_object('id', moved.id) AS
       JSONB) AS jsonb_build_object_1, CAST('{}' AS JSONB) AS anon_10
   FROM moved)

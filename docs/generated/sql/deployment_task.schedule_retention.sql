@@ -15,7 +15,7 @@ WITH made AS
       locktender.cleanup_job.kind, locktender.cleanup_job.subject_id),
 told AS
   (INSERT INTO locktender.outbox (aggregate, shard, revision, tombstone, subject, type, data, headers) SELECT
-      concat('hint/', made.id) AS concat_1, mod(abs(hashtext(concat('hint/', made.id))), 16) AS mod_1, CAST(NULL AS
+      concat('hint/', made.id) AS concat_1, abs(mod(hashtext(concat('hint/', made.id)), 16)) AS abs_1, CAST(NULL AS
       BIGINT) AS anon_1, CAST('false' AS BOOLEAN) AS anon_2, 'lt.cmd.cleanup.' || made.kind AS anon_3,
       'locktender.command.cleanup' AS anon_4, CAST(jsonb_build_object('id', made.id) AS JSONB) AS
       jsonb_build_object_1, CAST('{}' AS JSONB) AS anon_5

@@ -1,5 +1,6 @@
 """`e2e`: no-op deployments through the whole system, one by one over HTTP, against job queues doing no-op jobs."""
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -15,15 +16,19 @@ PATH = "/v1/workspaces/bench/deployment-tasks"
 NOOP = {"source": {"kind": "noop"}, "target": {"project": "bench"}}
 
 _BUSY = ("api", "outbox", "runner")
-_SERVICES = _BUSY
 _PEER_CLIENTS = 16
 _CLIENTS = (16, 64)
-_SECONDS = 5.0
-_WARM_SECONDS = 2.0
+_SECONDS = 4.0
+_WARM_SECONDS = 1.5
 _DRAIN_SECONDS = 25.0
 _UNDONE = """
 select (select count(*) from locktender.deployment_task where status in ('queued', 'running', 'applying'))
      + (select count(*) from locktender.outbox where published_at is null)
+"""
+_STATEMENTS = """
+select r.rolname || ': ' || left(regexp_replace(s.query, '\\s+', ' ', 'g'), 400) as what, s.calls, s.rows,
+       s.total_exec_time as ms
+from pg_stat_statements as s join pg_roles as r on r.oid = s.userid order by s.total_exec_time desc limit 25
 """
 _TRUE = """
 select count(*) from locktender.deployment_task
@@ -33,11 +38,15 @@ where status <> 'completed' or revision <> 4
 
 async def measure() -> Figure:
     """Peers first, then ours, on the same server."""
-    async with rig() as servers:
+    async with rig(statements=_folder() is not None) as servers:
         peers, failed = await measured_peers(servers)
-        async with servers.system(_SERVICES, modules=_profiled()) as system:
+        async with servers.system(modules=_profiled()) as system:
+            if _folder():
+                await system.database.execute("create extension pg_stat_statements")
             await drive(system, _CLIENTS[-1], scaled(_WARM_SECONDS))
             ours = {clients: await drive(system, clients, scaled(_SECONDS)) for clients in _CLIENTS}
+            if folder := _folder():
+                await _write_statements(system, folder)
             if untrue := await system.count(_TRUE):
                 raise Refused(f"{untrue} deployments did not end as completed with four events")
     same, most = ours[_PEER_CLIENTS], ours[_CLIENTS[-1]]
@@ -51,7 +60,7 @@ async def measure() -> Figure:
             "peers": {name: rounded(peer.rate) for name, peer in peers.items()},
             "peer_clients": _PEER_CLIENTS, "peers_failed": failed,
             "details": {
-                "cores_busy": most.busy, "cores_busy_at_16": same.busy,
+                "cores_busy": most.busy, "cpu_ms_per_deployment": most.each(), "cores_busy_at_16": same.busy,
                 "cores_busy_peers": {name: peer.busy for name, peer in peers.items()},
             },
         },
@@ -100,9 +109,20 @@ def _creator(connection: Connection, request: bytes) -> load.Enqueue:
     return create
 
 
+def _folder() -> str | None:
+    return os.environ.get("LOCKTENDER_BENCH_PROFILE")
+
+
+async def _write_statements(system: System, folder: str) -> None:
+    """What PostgreSQL spent its time on, beside the profiles of the services."""
+    rows = await system.database.fetch(_STATEMENTS)
+    lines = [f"{row['ms']:>9.0f} ms {row['calls']:>7} calls {row['rows']:>7} rows  {row['what']}" for row in rows]
+    await asyncio.to_thread(Path(folder, "statements.txt").write_text, "\n".join(lines) + "\n", encoding="utf-8")
+
+
 def _profiled() -> dict[str, tuple[str, ...]]:
     """With `LOCKTENDER_BENCH_PROFILE=FOLDER` services run under cProfile: for looking for costs, not for figures."""
-    folder = os.environ.get("LOCKTENDER_BENCH_PROFILE")
+    folder = _folder()
     if folder is None:
         return {}
     return {name: ("tests.bench.profiled", str(Path(folder, f"{name}.prof").absolute()), name) for name in _BUSY}

@@ -14,7 +14,7 @@ from tests.bench.figures.cancel import held
 from tests.bench.report import Figure, note, percentiles, scaled
 from tests.bench.rig import System, rig
 
-_KILLS = 8
+_KILLS = 6
 _RUNS = 4
 _TTL = 2.0
 _RESTART_SECONDS = 30.0

@@ -14,7 +14,7 @@ from tests.bench.databases import connected
 from tests.bench.peers.known import peer
 from tests.bench.peers.peer import Peer
 from tests.bench.peers.worker import DSN
-from tests.bench.report import note, scaled
+from tests.bench.report import note, rounded, scaled
 from tests.bench.rig import REPOSITORY, Rig
 
 _START_SECONDS = 60.0
@@ -29,6 +29,10 @@ class Throughput:
     rate: float
     jobs: int
     busy: dict[str, float]
+
+    def each(self) -> dict[str, float]:
+        """Milliseconds of processor time that one job costs each process."""
+        return {name: rounded(cores / self.rate * 1e3) for name, cores in self.busy.items()}
 
 
 async def throughput(rig: Rig, short: str, *, clients: int, seconds: float) -> Throughput:

@@ -19,12 +19,13 @@ from locktender.api.deployments.streams import DeploymentStreams
 from locktender.api.events.consumer import EventConsumer
 from locktender.api.events.fanout import Fanout, open_fanout
 from locktender.api.flights import Flights
-from locktender.api.http.auth import AdminToken, Issuer, require_grant
+from locktender.api.http.auth import AdminToken, Gate, Issuer
 from locktender.api.http.health import health_routes
 from locktender.api.http.idempotency import Digests
 from locktender.api.http.openapi import openapi_route
 from locktender.api.http.paging import Cursors
 from locktender.api.http.problems import exception_handlers
+from locktender.api.http.tracing import Tracing
 from locktender.api.ops import ops_endpoints
 from locktender.api.server import HttpServer, announce
 from locktender.api.settings import ApiSettings
@@ -85,17 +86,18 @@ async def open_api(service: Service[ApiSettings], issuers: tuple[Issuer, ...] = 
             limits=CustodyLimits(total_bytes=settings.custody_bytes, item_bytes=settings.limits.max_secret_bytes),
         )
         _watch_health(service, database)
-        routes = _deployments(service, database, custodian, custodian_name, fanout, group)
-        app = create_app(service, routes, (*issuers, *_admin(settings)))
+        gate = Gate((*issuers, *_admin(settings)))
+        routes = _deployments(service, database, gate, custodian, custodian_name, fanout, group)
+        app = create_app(service, routes)
         async with custodian.serving(bus), ops_endpoints(bus, custodian, fanout).serving():
             yield Api(app, fanout, custodian)
 
 
-def create_app(service: Service[ApiSettings], deployments: DeploymentRoutes, issuers: tuple[Issuer, ...]) -> Litestar:
-    """The routes. Everything below the version prefix asks for a token and a grant."""
-    guarded = Router(VERSION_PREFIX, guards=[require_grant(issuers)], route_handlers=deployments.handlers())
+def create_app(service: Service[ApiSettings], deployments: DeploymentRoutes) -> Litestar:
+    """The routes."""
+    versioned = Router(VERSION_PREFIX, route_handlers=deployments.handlers())
     return Litestar(
-        [guarded, *health_routes(service.health), openapi_route()],
+        [versioned, *health_routes(service.health), openapi_route()],
         exception_handlers=exception_handlers(),
         request_max_body_size=service.settings.limits.max_body_bytes,
         openapi_config=None,
@@ -107,6 +109,7 @@ def create_app(service: Service[ApiSettings], deployments: DeploymentRoutes, iss
 def _deployments(
     service: Service[ApiSettings],
     database: Database,
+    gate: Gate,
     custodian: Custodian,
     custodian_name: str,
     fanout: Fanout,
@@ -121,6 +124,7 @@ def _deployments(
         return await queries.find(*task)
 
     return DeploymentRoutes(
+        gate=gate,
         create=CreateDeployment(
             inserts=Inserts(database),
             reads=reads,
@@ -149,6 +153,7 @@ def _deployments(
             queries, Flights(group, find), fanout, service.clock, settings.limits.heartbeat_seconds
         ),
         limits=settings.limits,
+        tracing=Tracing(exported=settings.otlp_endpoint is not None),
     )
 
 

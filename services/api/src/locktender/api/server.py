@@ -41,6 +41,7 @@ class HttpServer:
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             timeout_keep_alive=75,
             timeout_graceful_shutdown=max(1, int(drain_seconds)),
             backlog=_BACKLOG,

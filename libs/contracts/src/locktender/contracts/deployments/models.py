@@ -8,8 +8,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from pydantic.alias_generators import to_camel
 
-from locktender.contracts.deployments.flow import TaskPhase, TaskStatus
 from locktender.contracts.deployments.cards import CardStatus
+from locktender.contracts.deployments.flow import TaskPhase, TaskStatus
 from locktender.contracts.kernel.ids import NAME_PATTERN
 
 

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from locktender.contracts.deployments.cards import CardStatus
 from locktender.contracts.deployments.flow import DEPLOYMENT_TASK, TaskPhase, TaskStatus
 from locktender.contracts.deployments.models import (
     ApplyState,
@@ -14,7 +15,6 @@ from locktender.contracts.deployments.models import (
     StepStatus,
     Timeline,
 )
-from locktender.contracts.deployments.cards import CardStatus
 
 
 class Deadlines(BaseModel):

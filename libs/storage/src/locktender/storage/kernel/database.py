@@ -25,6 +25,7 @@ _LOST = (
     OSError,
 )
 _AGAIN = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError, asyncpg.LockNotAvailableError)
+_REFUSED = (asyncpg.QueryCanceledError, asyncpg.InsufficientResourcesError, asyncpg.ReadOnlySQLTransactionError)
 _TRIES = 3
 
 Row = asyncpg.Record
@@ -50,7 +51,8 @@ class Database:
         """Run one statement in a transaction of its own and return its rows.
 
         Raises:
-            Unavailable: the database did not answer before anything was sent.
+            Unavailable: the database did not answer before anything was sent, is too busy, or took too long; nothing
+                changed.
             OutcomeUnknown: the connection was lost, or the deadline passed, while the statement ran.
             asyncpg.PostgresError: whatever else the server refused.
         """
@@ -77,8 +79,14 @@ class Database:
                 raise Unavailable(f"the database did not answer: {type(error).__name__}") from error
             try:
                 return await connection.fetch(statement.sql, *arguments, timeout=self._deadline)
-            except _AGAIN:
+            except _AGAIN as error:
                 if attempt == _TRIES - 1:
+                    raise Unavailable(f"the database is too busy for {statement.name}") from error
+            except _REFUSED as error:
+                raise Unavailable(f"the database refuses {statement.name}: {type(error).__name__}") from error
+            except asyncpg.CheckViolationError as error:
+                # Today's partition was attached while the row was on its way to the default one; it was not stored.
+                if error.table_name != "outbox_default" or attempt == _TRIES - 1:
                     raise
             except _LOST as error:
                 raise OutcomeUnknown(f"the database went away during {statement.name}") from error

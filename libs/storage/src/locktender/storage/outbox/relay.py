@@ -100,6 +100,7 @@ _told = (
     select(_o.created_at, _o.seq)
     .where(
         _o.created_at >= db_now() - seconds("window"),
+        _o.created_at <= parameter("before", DateTime(timezone=True)),
         _o.revision.is_not(None),
         _o.published_at <= parameter("before", DateTime(timezone=True)),
     )

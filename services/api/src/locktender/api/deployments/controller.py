@@ -4,35 +4,36 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import UUID
 
-from litestar import Request, Response, get, post
+from litestar import Request, get, post
 from litestar.handlers import HTTPRouteHandler
-from litestar.response import Stream
-from pydantic import BaseModel
+from litestar.response.streaming import ASGIStreamingResponse
+from litestar.types import ASGIApp
 
 from locktender.api.deployments.cancel import CancelDeployment
 from locktender.api.deployments.create import CreateDeployment, Order, task_path
 from locktender.api.deployments.queries import DeploymentQueries, Listing
 from locktender.api.deployments.streams import DeploymentStreams
-from locktender.api.http.auth import caller, permission
-from locktender.api.http.authorize import Kind, Verb
+from locktender.api.http.auth import Gate
+from locktender.api.http.authorize import Kind, Principal, Verb
 from locktender.api.http.body import read_json
 from locktender.api.http.idempotency import idempotency_key
 from locktender.api.http.query import Query, is_name, row_id
+from locktender.api.http.responses import Answer, json_answer, snapshot_answer
 from locktender.api.http.sse import event_stream
+from locktender.api.http.tracing import Tracing
 from locktender.api.settings import RequestLimits
 from locktender.contracts.deployments.flow import TaskStatus
-from locktender.contracts.deployments.models import EventPage, Snapshot
+from locktender.contracts.deployments.models import EventPage
 from locktender.contracts.kernel.errors import NotFound
-from locktender.runtime.traces import extract, inject, tracer
 
 TASKS = "/workspaces/{workspace:str}/deployment-tasks"
 TASK = TASKS + "/{task_id:str}"
 PROJECT_STREAM = "/workspaces/{workspace:str}/projects/{project:str}/deployment-tasks/stream"
 _CLIENTS = frozenset({"api", "cli", "ui", "chat"})
 _MOST = 2**53
-_tracer = tracer(__name__)
 
 HttpRequest = Request[Any, Any, Any]
+Method = Callable[[HttpRequest, Principal], Awaitable[ASGIApp]]
 
 
 class DeploymentRoutes:
@@ -41,50 +42,47 @@ class DeploymentRoutes:
     def __init__(
         self,
         *,
+        gate: Gate,
         create: CreateDeployment,
         cancel: CancelDeployment,
         queries: DeploymentQueries,
         streams: DeploymentStreams,
         limits: RequestLimits,
+        tracing: Tracing,
     ) -> None:
+        self._gate = gate
         self._create = create
         self._cancel = cancel
         self._queries = queries
         self._streams = streams
         self._limits = limits
+        self._tracing = tracing
 
     def handlers(self) -> list[HTTPRouteHandler]:
-        """The routes, relative to the version prefix."""
-        kind = Kind.DEPLOYMENT_TASK
+        """The routes, relative to the version prefix. Each passes the gate."""
         return [
-            post(TASKS, opt=permission(kind, Verb.CREATE))(_plain(self.create)),
-            get(TASKS, opt=permission(kind, Verb.LIST))(_plain(self.list)),
-            get(TASK, opt=permission(kind, Verb.READ))(_plain(self.show)),
-            get(TASK + "/events", opt=permission(kind, Verb.READ))(_plain(self.events)),
-            post(TASK + "/cancel", status_code=200, opt=permission(kind, Verb.CANCEL))(_plain(self.cancel)),
-            get(TASK + "/timeline/stream", opt=permission(kind, Verb.WATCH))(_plain_stream(self.watch_task)),
-            get(PROJECT_STREAM, opt=permission(kind, Verb.WATCH))(_plain_stream(self.watch_project)),
+            post(TASKS)(self._gated(Verb.CREATE, self.create)),
+            get(TASKS)(self._gated(Verb.LIST, self.list)),
+            get(TASK)(self._gated(Verb.READ, self.show)),
+            get(TASK + "/events")(self._gated(Verb.READ, self.events)),
+            post(TASK + "/cancel")(self._gated(Verb.CANCEL, self.cancel)),
+            get(TASK + "/timeline/stream")(self._gated(Verb.WATCH, self.watch_task)),
+            get(PROJECT_STREAM)(self._gated(Verb.WATCH, self.watch_project)),
         ]
 
-    async def create(self, request: HttpRequest) -> Response[bytes]:
+    async def create(self, request: HttpRequest, by: Principal) -> Answer:
         """201 with the new task, or 200 with the one that the same request made before."""
         workspace = _workspace(request)
         key = idempotency_key(request.headers.get("idempotency-key"))
         document = await read_json(request, self._limits.body_seconds)
         client = request.headers.get("locktender-client", "api").lower()
-        with _tracer.start_as_current_span("deployment_task.create", context=extract(request.headers)):
-            order = Order(
-                workspace=workspace,
-                by=caller(request).name,
-                client=client if client in _CLIENTS else "api",
-                key=key,
-                trace=inject(),
-            )
+        with self._tracing.span("deployment_task.create", request.headers) as trace:
+            order = Order(workspace, by.name, client if client in _CLIENTS else "api", key, trace)
             made = await self._create(order, document)
         headers = {"Location": task_path(workspace, made.snapshot.task.id)}
-        return _snapshot(made.snapshot, status=201 if made.fresh else 200, headers=headers)
+        return snapshot_answer(made.snapshot, status=201 if made.fresh else 200, headers=headers)
 
-    async def list(self, request: HttpRequest) -> Response[bytes]:
+    async def list(self, request: HttpRequest, _: Principal) -> Answer:
         """One page."""
         query = Query(request)
         listing = Listing(
@@ -94,55 +92,47 @@ class DeploymentRoutes:
             limit=query.number("limit", self._limits.page_default, least=1, most=self._limits.page_max),
             cursor=query.one("cursor"),
         )
-        return _json(await self._queries.page(listing))
+        return json_answer(await self._queries.page(listing))
 
-    async def show(self, request: HttpRequest) -> Response[bytes]:
+    async def show(self, request: HttpRequest, _: Principal) -> Answer:
         """One snapshot."""
-        return _snapshot(await self._queries.snapshot(_workspace(request), _task_id(request)))
+        return snapshot_answer(await self._queries.snapshot(_workspace(request), _task_id(request)))
 
-    async def events(self, request: HttpRequest) -> Response[bytes]:
+    async def events(self, request: HttpRequest, _: Principal) -> Answer:
         """Events above a revision."""
         query = Query(request)
         after = query.number("after", 0, least=0, most=_MOST)
         limit = query.number("limit", self._limits.page_default, least=1, most=self._limits.page_max)
         found = await self._queries.events(_workspace(request), _task_id(request), after=after, limit=limit)
-        return _json(EventPage(events=found))
+        return json_answer(EventPage(events=found))
 
-    async def cancel(self, request: HttpRequest) -> Response[bytes]:
+    async def cancel(self, request: HttpRequest, by: Principal) -> Answer:
         """The task as the cancel left it."""
-        with _tracer.start_as_current_span("deployment_task.cancel", context=extract(request.headers)):
-            by = caller(request).name
-            return _snapshot(await self._cancel(_workspace(request), _task_id(request), by, inject()))
+        with self._tracing.span("deployment_task.cancel", request.headers) as trace:
+            return snapshot_answer(await self._cancel(_workspace(request), _task_id(request), by.name, trace))
 
-    async def watch_task(self, request: HttpRequest) -> Stream:
+    async def watch_task(self, request: HttpRequest, _: Principal) -> ASGIStreamingResponse:
         """The snapshots of one task as it changes."""
         workspace, task_id = _workspace(request), _task_id(request)
         last = request.headers.get("last-event-id", "")
         await self._queries.snapshot(workspace, task_id)
         return event_stream(self._streams.timeline(workspace, task_id, int(last) if _is_revision(last) else None))
 
-    async def watch_project(self, request: HttpRequest) -> Stream:
+    async def watch_project(self, request: HttpRequest, _: Principal) -> ASGIStreamingResponse:
         """The tasks of one project as they change."""
         project = str(request.path_params["project"])
         if not is_name(project):
             raise NotFound("project", "with this name")
         return event_stream(self._streams.project(_workspace(request), project))
 
+    def _gated(self, verb: Verb, method: Method) -> Callable[..., Awaitable[ASGIApp]]:
+        """A function, not a method: the framework copies its handlers, and with a method all that hangs on it."""
+        gate = self._gate
 
-def _plain(method: Callable[[HttpRequest], Awaitable[Response[bytes]]]) -> Callable[..., Awaitable[Response[bytes]]]:
-    """A function instead of a method: the framework copies its handlers, and with a method all that hangs on it."""
+        async def handler(request: HttpRequest) -> ASGIApp:
+            return await method(request, await gate.admit(request, Kind.DEPLOYMENT_TASK, verb))
 
-    async def handler(request: HttpRequest) -> Response[bytes]:
-        return await method(request)
-
-    return handler
-
-
-def _plain_stream(method: Callable[[HttpRequest], Awaitable[Stream]]) -> Callable[..., Awaitable[Stream]]:
-    async def handler(request: HttpRequest) -> Stream:
-        return await method(request)
-
-    return handler
+        return handler
 
 
 def _workspace(request: HttpRequest) -> str:
@@ -155,16 +145,3 @@ def _task_id(request: HttpRequest) -> UUID:
 
 def _is_revision(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < 19  # noqa: PLR2004 - what a bigint holds
-
-
-def _snapshot(snapshot: Snapshot, *, status: int = 200, headers: dict[str, str] | None = None) -> Response[bytes]:
-    return _json(snapshot, status=status, headers={"ETag": f'"{snapshot.task.revision}"', **(headers or {})})
-
-
-def _json(model: BaseModel, *, status: int = 200, headers: dict[str, str] | None = None) -> Response[bytes]:
-    return Response(
-        model.model_dump_json(by_alias=True).encode(),
-        status_code=status,
-        media_type="application/json",
-        headers={"Cache-Control": "no-store", **(headers or {})},
-    )

@@ -117,7 +117,7 @@ class CreateDeployment:
             created_from=order.client,
             runner=examined.runner.value,
             source=examined.source,
-            timeline=examined.timeline.model_dump_json(by_alias=True),
+            timeline=examined.timeline_text,
             custodian=None if examined.secrets is None else self._custodian_name,
             idempotency_key=order.key,
             request_digest=NO_DIGEST if order.key is None else self._digest(examined),

@@ -26,6 +26,8 @@ from locktender.integrations.kube.manifests import Manifest, parse_manifests
 
 _LARGE = 8 * 1024
 _STEPS = (Step(id="validate-settings", label="Check settings"), Step(id="create-resources", label="Create resources"))
+_NOOP_TIMELINE = Timeline(steps=_STEPS)
+_NOOP_TEXT = _NOOP_TIMELINE.model_dump_json(by_alias=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Examined:
 
     Attributes:
         source: JSON text for the row. Secret values in it are placeholders.
+        timeline_text: the timeline as JSON text for the row.
         secrets: for custody alone; None where there is nothing to keep.
         documents: how many objects there are.
     """
@@ -45,6 +48,7 @@ class Examined:
     display_name: str
     source: str
     timeline: Timeline
+    timeline_text: str
     documents: int
     secrets: bytes | None = field(repr=False)
 
@@ -114,6 +118,7 @@ class Examiner:
             limit = self._max_secret_bytes // 1024
             message = f"the kubeconfig and the objects with secret values exceed {limit} KiB together; deploy in parts"
             raise Rejected([_finding("/source/manifests", message, "secrets-too-large")])
+        timeline = Timeline(steps=_STEPS, cards=tuple(_cards(manifests)))
         source = {"kind": "manifests", "documents": divided.documents, "sensitiveKeys": divided.sensitive_keys}
         return Examined(
             runner=RunnerKind.DIRECT,
@@ -122,7 +127,8 @@ class Examiner:
             server=access.server,
             display_name=request.display_name or _title(manifests),
             source=json.dumps(source, ensure_ascii=False, separators=(",", ":")),
-            timeline=Timeline(steps=_STEPS, cards=tuple(_cards(manifests))),
+            timeline=timeline,
+            timeline_text=timeline.model_dump_json(by_alias=True),
             documents=len(manifests),
             secrets=secrets,
         )
@@ -136,7 +142,8 @@ def _noop(request: CreateTask) -> Examined:
         server=None,
         display_name=request.display_name or "noop",
         source='{"kind": "noop"}',
-        timeline=Timeline(steps=_STEPS),
+        timeline=_NOOP_TIMELINE,
+        timeline_text=_NOOP_TEXT,
         documents=0,
         secrets=None,
     )

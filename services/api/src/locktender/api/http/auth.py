@@ -1,13 +1,12 @@
-"""Who is calling: the bearer token, the principal behind it, and the guard in front of every route."""
+"""Who is calling: the bearer token, the principal behind it, and the gate in front of the routes."""
 
 import hashlib
 import hmac
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NewType, Protocol
 
-from litestar.connection import ASGIConnection
-from litestar.handlers import BaseRouteHandler
+from litestar import Request
 
 from locktender.api.http.authorize import ANY, Decision, Grant, Kind, Principal, Verb, authorize
 from locktender.api.http.problems import ProblemError
@@ -16,13 +15,10 @@ from locktender.contracts.kernel.problems import Problem
 
 ADMIN = "admin"
 
-_PERMISSION = "permission"
-_CALLER = "locktender_caller"
 _TOKEN_LIMIT = 8192
 _WORKSPACE = re.compile(WORKSPACE_PATTERN.removesuffix("$"))
 
 Token = NewType("Token", str)
-Guard = Callable[[ASGIConnection[Any, Any, Any, Any], BaseRouteHandler], Awaitable[None]]
 
 
 class Issuer(Protocol):
@@ -50,36 +46,29 @@ class AdminToken:
         return self._principal if hmac.compare_digest(digest, self._sha256) else None
 
 
-def permission(kind: Kind, verb: Verb) -> dict[str, object]:
-    """What a route says of itself, for `require_grant` to decide upon."""
-    return {_PERMISSION: (kind, verb)}
+class Gate:
+    """In front of every route that is not open to all: who is it, and may they? Closed by default."""
 
+    def __init__(self, issuers: Sequence[Issuer]) -> None:
+        self._issuers = tuple(issuers)
 
-def caller(connection: ASGIConnection[Any, Any, Any, Any]) -> Principal:
-    """The principal that `require_grant` let through."""
-    found = connection.scope["state"][_CALLER]
-    if not isinstance(found, Principal):  # pragma: no cover - the guard has run
-        raise TypeError
-    return found
+    async def admit(self, request: Request[Any, Any, Any], kind: Kind, verb: Verb) -> Principal:
+        """The principal behind a request, when they may do `verb` in the workspace of its path.
 
-
-def require_grant(issuers: Sequence[Issuer]) -> Guard:
-    """A guard that lets through who proved who they are and may do what the route does. Closed by default."""
-
-    async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
-        principal = await _authenticate(connection.headers.get("authorization", ""), issuers)
-        kind, verb = handler.opt[_PERMISSION]
-        workspace = str(connection.path_params.get("workspace", ""))
+        Raises:
+            ProblemError: no valid token, a foreign workspace, or a verb that no grant includes.
+            Unavailable: a token cannot be checked at this moment.
+        """
+        principal = await _authenticate(request.headers.get("authorization", ""), self._issuers)
+        workspace = str(request.path_params.get("workspace", ""))
         known = _WORKSPACE.fullmatch(workspace) is not None
         match authorize(principal, workspace, kind, verb) if known else Decision.HIDDEN:
             case Decision.ALLOWED:
-                connection.scope["state"][_CALLER] = principal
+                return principal
             case Decision.FORBIDDEN:
                 raise ProblemError(Problem.FORBIDDEN, f"your grants in this workspace do not include to {verb}")
             case Decision.HIDDEN:
                 raise ProblemError(Problem.NOT_FOUND, "there is no such workspace, or none that you may see")
-
-    return guard
 
 
 async def _authenticate(header: str, issuers: Sequence[Issuer]) -> Principal:

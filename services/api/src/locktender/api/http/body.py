@@ -5,6 +5,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, cast
 
 from litestar import Request
@@ -53,7 +54,7 @@ def parse_object(body: bytes) -> dict[str, object]:
         Rejected: with a finding for each fault.
     """
     try:
-        value: object = json.loads(body.decode(), object_pairs_hook=_pairs, parse_constant=float)
+        value: object = _DECODER.decode(body.decode())
     except UnicodeDecodeError as error:
         raise _rejected("not-utf8", f"the body is not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
@@ -66,7 +67,7 @@ def parse_object(body: bytes) -> dict[str, object]:
     if not isinstance(value, dict):
         raise _rejected("not-an-object", "the body has to be one JSON object")
     document = cast("dict[str, object]", value)
-    findings = [finding for finding, _ in zip(_faults(document), range(_FINDINGS), strict=False)]
+    findings = list(islice(_faults(document), _FINDINGS))
     if findings:
         raise Rejected(findings)
     return document
@@ -81,6 +82,9 @@ def pointer(*segments: object) -> Pointer:
 def _pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
     made = dict(pairs)
     return made if len(made) == len(pairs) else _Twice(pairs)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=float)
 
 
 def _faults(document: dict[str, object]) -> Iterator[Finding]:

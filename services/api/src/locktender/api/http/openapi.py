@@ -150,8 +150,8 @@ _PARAMETERS: Json = {
         "The same key with the same request makes one task, however often it is sent.",
     ),
     "Client": _given(
-        "header", "Locktender-Client", {"type": "string", "enum": ["api", "cli", "ui", "chat"], "default": "api"},
-        "Where the request comes from; anything else counts as `api`.",
+        "header", "Locktender-Client", {"type": "string", "default": "api"},
+        "Where the request comes from: `api`, `cli`, `ui` or `chat`; anything else counts as `api`.",
     ),
     "Traceparent": _given("header", "traceparent", _TEXT, "W3C trace context; it travels on with the task."),
     "LastEventId": _given(

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 
-from litestar.response import Stream
+from litestar.response.streaming import ASGIStreamingResponse
 
 MEDIA_TYPE = "text/event-stream"
 HEARTBEAT = b": heartbeat\n\n"
@@ -15,7 +15,7 @@ def frame(event: str, data: str, event_id: int | None = None) -> bytes:
     return f"event: {event}\n{number}data: {data}\n\n".encode()
 
 
-def event_stream(frames: AsyncGenerator[bytes]) -> Stream:
+def event_stream(frames: AsyncGenerator[bytes]) -> ASGIStreamingResponse:
     """The response that sends `frames` as they come, and that no proxy holds back."""
     headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-    return Stream(frames, media_type=MEDIA_TYPE, headers=headers)
+    return ASGIStreamingResponse(iterator=frames, media_type=MEDIA_TYPE, headers=headers)

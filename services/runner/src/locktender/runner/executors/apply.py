@@ -76,7 +76,7 @@ class Applying:
             self._handle.checkpoint()
         except (asyncio.CancelledError, Aborted):
             # It was never sent, and the outcome of the run says so.
-            pass
+            self._handle.stage(before)
             raise
 
     async def _applied(self, document: Document) -> Applied:
