@@ -45,15 +45,34 @@ class Ran:
         return [json.loads(line) for line in self.out.splitlines()]
 
 
-async def run(rig: SystemRig, *arguments: str, stdin: str = "", **environment: str) -> Ran:
-    """Run the command beside the system of the rig."""
-    process = await asyncio.create_subprocess_exec(
+@pytest.fixture(scope="module", autouse=True)
+async def broken(rig: SystemRig) -> AsyncGenerator[asyncio.subprocess.Process]:
+    """A deployment that fails once its image has been missing for long enough; meanwhile the other tests run."""
+    process = await started(rig, "deploy", "-f", str(_EXAMPLES / "broken-image.yaml"), "--wait", "--json")
+    yield process
+    if process.returncode is None:
+        process.kill()
+        await process.communicate()
+
+
+async def started(rig: SystemRig, *arguments: str, **environment: str) -> asyncio.subprocess.Process:
+    """Start the command beside the system of the rig."""
+    return await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "locktender.cli", *arguments),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env={"PATH": os.environ["PATH"], "LOCKTENDER_STATE": str(rig.folder), **environment},
     )
+
+
+async def run(rig: SystemRig, *arguments: str, stdin: str = "", **environment: str) -> Ran:
+    """Run the command to its end."""
+    return await ended(await started(rig, *arguments, **environment), stdin)
+
+
+async def ended(process: asyncio.subprocess.Process, stdin: str = "") -> Ran:
+    """What a command says until its end."""
     async with asyncio.timeout(90):
         out, err = await process.communicate(stdin.encode())
     assert process.returncode is not None
@@ -91,16 +110,6 @@ async def test_people_read_the_same_without_json(rig: SystemRig) -> None:
         assert ran.code == 0, ran
         assert "Tea" in ran.out or "created" in ran.out, ran
     assert "I01" in (await run(rig, "ops", "verify")).out
-
-
-async def test_a_deployment_that_fails_ends_the_command_with_1(rig: SystemRig) -> None:
-    broken = await run(rig, "deploy", "-f", str(_EXAMPLES / "broken-image.yaml"), "--wait", "--json")
-    assert broken.code == 1, broken
-    failure = broken.json["task"]["failure"]
-    assert failure["reason"] == "resource-failed"
-    assert "does-not-exist" in failure["message"] + str(failure.get("detail")), failure
-    watched = await run(rig, "deployments", "watch", broken.json["task"]["id"], "--json")
-    assert (watched.code, watched.lines[-1]["task"]["status"]) == (1, "failed")
 
 
 async def test_a_cancelled_deployment_ends_its_watcher_with_1_and_cannot_be_undone(rig: SystemRig) -> None:
@@ -154,6 +163,18 @@ async def test_an_api_that_does_not_answer_ends_with_5(rig: SystemRig, tmp_path:
     assert (nowhere.code, nowhere.json["exitCode"]) == (5, 5), nowhere
     away = await run(rig, "deployments", "list", "--url", "http://127.0.0.1:9", "--token", "x", "--json")
     assert away.code == 5, away
+
+
+async def test_a_deployment_that_fails_ends_the_command_with_1(
+    rig: SystemRig, broken: asyncio.subprocess.Process
+) -> None:
+    failed = await ended(broken)
+    assert failed.code == 1, failed
+    failure = failed.json["task"]["failure"]
+    assert failure["reason"] == "resource-failed"
+    assert "does-not-exist" in failure["message"] + str(failure.get("detail")), failure
+    watched = await run(rig, "deployments", "watch", failed.json["task"]["id"], "--json")
+    assert (watched.code, watched.lines[-1]["task"]["status"]) == (1, "failed")
 
 
 async def test_a_second_system_in_the_same_folder_is_refused_with_a_reason(rig: SystemRig) -> None:

@@ -45,7 +45,7 @@ async def test_data_survives_a_restart_and_an_interrupt_leaves_no_process_behind
 async def test_an_interrupt_during_the_start_leaves_no_process_behind(folder: Path) -> None:
     process = await _started(folder, "up")
     await eventually(lambda: len(_processes_of(folder)) >= 2, _START)
-    await _interrupted(process)
+    assert await _interrupted(process) == 130
     assert not _processes_of(folder)
 
 

@@ -12,7 +12,6 @@ from litestar import Litestar, Router
 from locktender.api.deployments.cancel import CancelDeployment
 from locktender.api.deployments.controller import DeploymentRoutes
 from locktender.api.deployments.create import CreateDeployment
-from locktender.api.deployments.inserts import Inserts
 from locktender.api.deployments.queries import DeploymentQueries
 from locktender.api.deployments.source import Examiner
 from locktender.api.deployments.streams import DeploymentStreams
@@ -116,7 +115,7 @@ def _deployments(
     group: asyncio.TaskGroup,
 ) -> DeploymentRoutes:
     settings, bus, faults = service.settings, service.bus, service.faults
-    reads, deadlines = DeploymentReads(database), settings.deadlines
+    reads, writes, deadlines = DeploymentReads(database), DeploymentWrites(database), settings.deadlines
     key = os.urandom(32) if settings.cursor_key is None else settings.cursor_key.get_secret_value().encode()
     queries = DeploymentQueries(reads, Cursors(key), deadlines)
 
@@ -126,7 +125,7 @@ def _deployments(
     return DeploymentRoutes(
         gate=gate,
         create=CreateDeployment(
-            inserts=Inserts(database),
+            writes=writes,
             reads=reads,
             custodian=custodian,
             custodian_name=custodian_name,
@@ -141,7 +140,7 @@ def _deployments(
             faults=faults,
         ),
         cancel=CancelDeployment(
-            writes=DeploymentWrites(database),
+            writes=writes,
             reads=reads,
             custodian=custodian,
             deadlines=deadlines,

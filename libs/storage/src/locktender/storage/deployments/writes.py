@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from locktender.contracts.deployments.flow import TaskStatus
@@ -79,14 +80,15 @@ class DeploymentWrites:
         self._cancel = Coalescer(database, transitions.CANCEL)
         self._request_cancel = Coalescer(database, transitions.REQUEST_CANCEL)
 
-    async def create(self, task: NewTask) -> bool:
-        """Insert a queued task with its event and command. False: its idempotency key is already taken.
+    async def create(self, task: NewTask) -> datetime | None:
+        """Insert a queued task with its event and command; when it was made. None: its idempotency key is taken.
 
         Raises:
             Conflict: another uniqueness rule was hit.
             OutcomeUnknown: the database went away; read by id before trying again.
         """
-        return await self._create.write(task.id, **task.columns()) is not None
+        row = await self._create.write(task.id, **task.columns())
+        return None if row is None else row["created_at"]
 
     async def claim(self, ids: Iterable[UUID], owner: Owner, ttl: float) -> list[Claimed]:
         """Take the lease of each queued task among `ids`. What is not in the answer was not there to take."""

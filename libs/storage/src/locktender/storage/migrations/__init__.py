@@ -22,7 +22,9 @@ def statements(name: str) -> list[str]:
 
 
 async def migrate(dsn: str) -> None:
-    """Bring the database to the newest revision. Several at once wait for each other; running again does nothing.
+    """Bring the database to the newest revision. Several processes wait for each other; running again does nothing.
+
+    Not twice at a time in one process: Alembic keeps what it works on in a global.
 
     Raises:
         Unavailable: the database cannot be reached or refused the login.

@@ -7,7 +7,6 @@ from uuid import UUID
 
 import structlog
 
-from locktender.api.deployments.inserts import Inserts
 from locktender.api.deployments.source import Examined, Examiner
 from locktender.api.deployments.views import created_payload, snapshot, snapshot_of_new
 from locktender.api.http.idempotency import NO_DIGEST, Digests
@@ -22,6 +21,7 @@ from locktender.runtime.bus import Bus
 from locktender.runtime.custody import Custodian
 from locktender.storage.deployments.create import NewTask
 from locktender.storage.deployments.reads import DeploymentReads
+from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.storage.kernel.database import OutcomeUnknown
 
 _log = structlog.stdlib.get_logger(__name__)
@@ -55,7 +55,7 @@ class CreateDeployment:
     def __init__(
         self,
         *,
-        inserts: Inserts,
+        writes: DeploymentWrites,
         reads: DeploymentReads,
         custodian: Custodian,
         custodian_name: str,
@@ -65,7 +65,7 @@ class CreateDeployment:
         bus: Bus,
         faults: FaultPoints,
     ) -> None:
-        self._inserts = inserts
+        self._writes = writes
         self._reads = reads
         self._custodian = custodian
         self._custodian_name = custodian_name
@@ -90,7 +90,7 @@ class CreateDeployment:
             self._custodian.hold(task.id, examined.secrets, self._deadlines.start + _CUSTODY_MARGIN_SECONDS)
         try:
             await self._faults.reach("api.before-insert")
-            created_at = await self._inserts.create(task)
+            created_at = await self._writes.create(task)
         except OutcomeUnknown:
             return await self._after_unknown(order, task)
         except BaseException:

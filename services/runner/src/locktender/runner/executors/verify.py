@@ -1,6 +1,7 @@
 """Waiting until every required object is ready, and giving up on those that will not be."""
 
 import asyncio
+import random
 from collections.abc import Collection, Mapping, Sequence
 from typing import assert_never
 
@@ -64,7 +65,9 @@ class Verifying:
                 await self._time_out()
                 return False
             pause = SHORTEST if moved else min(pause * 1.5, LONGEST)
-            await self._clock.sleep(min(pause, max(end - self._clock.monotonic(), 0.0)))
+            # Never in step with what is looked at: a container that crashes every second is not always seen running.
+            varied = pause * random.uniform(0.6, 1.0)  # noqa: S311 - see above
+            await self._clock.sleep(min(varied, max(end - self._clock.monotonic(), 0.0)))
 
     async def _look_around(self, watched: Collection[int]) -> bool:
         """Look at what is not ready, then once more at all that is watched. Whether any status changed."""
