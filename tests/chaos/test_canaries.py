@@ -86,7 +86,8 @@ CANARIES = [
 async def rig() -> AsyncGenerator[SystemRig]:
     with scratch_dir() as folder:
         (folder / "tmp").mkdir()
-        async with running_system(folder=folder, environment={"TMPDIR": str(folder / "tmp")}) as rig:
+        talkative = {"TMPDIR": str(folder / "tmp"), "LOCKTENDER_LOG_LEVEL": "debug"}
+        async with running_system(folder=folder, environment=talkative) as rig:
             yield rig
 
 
@@ -318,7 +319,7 @@ async def _assert_search_works(rig: SystemRig, heard: Heard, ends: list[str]) ->
     for files in ("base", "pg_wal"):
         data = rig.folder / "postgres" / "data" / files
         assert await asyncio.to_thread(mark.folder, data), f"{data} holds what is no secret"
-    ids = Cage([Canary("task", ends[0])])
+    ids = Cage(Canary("task", task) for task in ends)
     assert await asyncio.to_thread(ids.folder, rig.folder / "nats"), "the streams hold the events of a task"
     assert await asyncio.to_thread(ids.folder, rig.folder / "logs"), "the logs name a task"
     assert any(ids.text(place, text) for place, text in heard.texts if place.startswith("stream")), "streams were heard"

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import Integer, func, select
 
 from locktender.contracts.kernel.errors import Unavailable
+from locktender.contracts.kernel.lease import Owner
 from locktender.storage.deployments.reads import DeploymentReads
 from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.storage.kernel.database import Database, OutcomeUnknown, open_database
@@ -138,6 +139,28 @@ async def test_a_write_whose_answer_was_lost_can_be_read_back(db: TestDatabase) 
         assert await DeploymentReads(database).snapshot("acme", task.id) is not None
 
 
+async def test_a_claim_whose_answer_was_lost_is_found_by_its_owner_and_only_by_it(db: TestDatabase) -> None:
+    async with _through_proxy(db) as (database, proxy):
+        task = rows.new_task()
+        await DeploymentWrites(db.database).create(task)
+        await database.fetch(_ONE, value=1)
+        async with asyncio.TaskGroup() as group:
+            proxy.latency(0.2)
+            claim = group.create_task(_claim(DeploymentWrites(database), task))
+            await _eventually(
+                lambda: db.admin.fetchval("select count(*) from locktender.deployment_task where status = 'running'")
+            )
+            await proxy.reset()
+        assert isinstance(claim.result(), OutcomeUnknown)
+        await proxy.heal()
+        writes = DeploymentWrites(database)
+        [found] = await writes.claimed([task.id], Owner("r/1"), 60.0)
+        assert found.lease.epoch == 1
+        assert await writes.claimed([task.id], Owner("r/2"), 60.0) == []
+        await db.advance(120)
+        assert await writes.claimed([task.id], Owner("r/1"), 60.0) == []
+
+
 async def test_no_database_is_unavailable(db: TestDatabase) -> None:
     with pytest.raises(Unavailable, match="cannot connect"):
         async with open_database(f"{db.dsn}_missing", name="test"):
@@ -161,6 +184,14 @@ async def _outcome(database: Database) -> Exception | None:
 async def _created(writes: DeploymentWrites, task: "rows.NewTask") -> Exception | None:
     try:
         await writes.create(task)
+    except Unavailable as error:
+        return error
+    return None
+
+
+async def _claim(writes: DeploymentWrites, task: "rows.NewTask") -> Exception | None:
+    try:
+        await writes.claim([task.id], Owner("r/1"), 60.0)
     except Unavailable as error:
         return error
     return None

@@ -158,6 +158,11 @@ async def test_what_is_denied_or_not_there_ends_with_3(rig: SystemRig) -> None:
         assert (ran.code, ran.json["exitCode"]) == (3, 3), ran
 
 
+async def test_the_exit_codes_are_documented_where_people_look(rig: SystemRig) -> None:
+    said = " ".join((await run(rig, "--help")).out.split())
+    assert "0 ok, 1 the deployment failed, 2 usage, 3 denied or not found, 4 conflict, 5 unavailable" in said
+
+
 async def test_an_api_that_does_not_answer_ends_with_5(rig: SystemRig, tmp_path: Path) -> None:
     nowhere = await run(rig, "deployments", "list", "--json", LOCKTENDER_STATE=str(tmp_path))
     assert (nowhere.code, nowhere.json["exitCode"]) == (5, 5), nowhere

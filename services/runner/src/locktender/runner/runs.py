@@ -1,15 +1,18 @@
 """From a hint to an outcome: claim, keep the lease, carry out, and tell how it ended."""
 
 import json
+import random
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
+from uuid import UUID
 
 import structlog
 
 from locktender.contracts.deployments.models import FailureReason
+from locktender.contracts.kernel.backoff import Backoff
 from locktender.contracts.kernel.clock import Clock
-from locktender.contracts.kernel.errors import LocktenderError, Rejected
+from locktender.contracts.kernel.errors import LocktenderError, Rejected, Unavailable
 from locktender.contracts.kernel.faults import FaultPoints
 from locktender.contracts.kernel.lease import Owner
 from locktender.integrations.kube.errors import KubeError
@@ -29,9 +32,12 @@ from locktender.runtime.logs import withheld
 from locktender.runtime.worker import Run
 from locktender.storage.deployments.reads import DeploymentReads
 from locktender.storage.deployments.writes import Claimed, DeploymentWrites
+from locktender.storage.kernel.database import OutcomeUnknown
 
 _log = structlog.stdlib.get_logger(__name__)
 
+_PAUSE = Backoff(first=0.1, ceiling=2.0)
+_TAKEN_TRIES = 10
 _TRACE_HEADERS = ("traceparent", "tracestate")
 
 
@@ -79,12 +85,24 @@ class Runs:
         """
         await self._faults.reach("runner.before-claim")
         since = self._clock.monotonic()
-        claimed = await self._writes.claim((hint.id for hint in hints), self._owner, self._ttl)
+        ids = [hint.id for hint in hints]
+        try:
+            claimed = await self._writes.claim(ids, self._owner, self._ttl)
+        except OutcomeUnknown:
+            claimed = await self._taken(ids, since)
         await self._faults.reach("runner.after-claim")
         if claimed:
             self._wrote()
         headers = {hint.id: hint.headers for hint in hints}
         return [self._begun(each, since, headers[each.lease.row_id]) for each in claimed]
+
+    async def _taken(self, ids: Sequence[UUID], since: float) -> list[Claimed]:
+        """What a claim took whose answer was lost. Without this, the tasks would wait for their lease to run out."""
+        for attempt in range(1, _TAKEN_TRIES):
+            await self._clock.sleep(_PAUSE.delay(attempt, random.random()))  # noqa: S311 - spreads load
+            with suppress(Unavailable):
+                return await self._writes.claimed(ids, self._owner, self._clock.monotonic() - since)
+        raise Unavailable("the database does not answer, so what was claimed is not known")
 
     def _begun(self, claimed: Claimed, since: float, headers: Mapping[str, str]) -> Run:
         signal = Abort()

@@ -4,7 +4,7 @@ It never retries by itself (see `retrying`), never deletes, and writes nothing t
 """
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
@@ -16,7 +16,7 @@ import httpx
 from locktender.contracts.deployments.models import ObjectRef
 from locktender.integrations.kube.access import ClusterAccess
 from locktender.integrations.kube.errors import KubeDenied, KubeNotFound, KubeUnavailable, KubeUnknownKind, Outage
-from locktender.integrations.kube.json_value import Json, JsonObject, as_array, as_object, as_text, copied
+from locktender.integrations.kube.json_value import JsonObject, as_array, as_object, as_text, copied
 from locktender.integrations.kube.resource import Resource, group_path, served
 from locktender.integrations.kube.secrets import is_secret
 from locktender.integrations.kube.status import Answer, Attempt, refusal
@@ -128,6 +128,7 @@ class KubeClient:
         dry_run: bool = False,
         namespace: str | None = None,
         resource_version: str | None = None,
+        bookkeeping: Collection[str] = (),
     ) -> Applied:
         """Server-side apply of one object, with unknown fields refused. Safe to repeat.
 
@@ -138,6 +139,7 @@ class KubeClient:
             dry_run: let the cluster check everything and change nothing.
             namespace: for objects that name none.
             resource_version: apply only to exactly this version of the object, else raise `KubeConflict`.
+            bookkeeping: annotations that do not count as a change of the object.
 
         Returns:
             The object and what happened to it. `changed` may also be somebody else's change at the same moment.
@@ -170,7 +172,10 @@ class KubeClient:
             content_type=_APPLY_PATCH,
         )
         after = self._success(answer, _attempt("patch", resource, place, ref))
-        return Applied(after, _outcome(before, after, created=answer.code == HTTPStatus.CREATED))
+        if before is None or answer.code == HTTPStatus.CREATED:
+            return Applied(after, Outcome.CREATED)
+        same = _stable(before, bookkeeping) == _stable(after, bookkeeping)
+        return Applied(after, Outcome.UNCHANGED if same else Outcome.CHANGED)
 
     async def get(self, ref: ObjectRef, *, namespace: str | None = None) -> JsonObject | None:
         """The object, or None when it is not there. Raises `KubeError`, also for kinds that are not served."""
@@ -282,17 +287,16 @@ def _selection(label_selector: str | None, field_selector: str | None) -> dict[s
     return {name: value for name, value in chosen.items() if value}
 
 
-def _outcome(before: JsonObject | None, after: JsonObject, *, created: bool) -> Outcome:
-    if created or before is None:
-        return Outcome.CREATED
-    return Outcome.UNCHANGED if _stable(before) == _stable(after) else Outcome.CHANGED
-
-
-def _stable(body: JsonObject) -> JsonObject:
-    """`body` without what a dry run or another writer's heartbeat changes."""
-    metadata: Json = {
+def _stable(body: JsonObject, bookkeeping: Collection[str]) -> JsonObject:
+    """`body` without what a dry run, another writer's heartbeat or our own bookkeeping changes."""
+    metadata: JsonObject = {
         key: value
         for key, value in as_object(body.get("metadata")).items()
         if key not in {"managedFields", "resourceVersion", "generation"}
     }
-    return {key: value for key, value in body.items() if key != "status"} | {"metadata": metadata}
+    metadata["annotations"] = {
+        key: value for key, value in as_object(metadata.get("annotations")).items() if key not in bookkeeping
+    }
+    stable: JsonObject = {key: value for key, value in body.items() if key != "status"}
+    stable["metadata"] = metadata
+    return stable

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, cast, func
+from sqlalchemy import ARRAY, ColumnElement, Text, Uuid, cast, func, select
 from sqlalchemy.dialects.postgresql import JSONB
 
 from locktender.contracts.deployments import flow
@@ -13,7 +13,7 @@ from locktender.contracts.kernel.subjects import DEPLOYMENT_COMMAND_PREFIX
 from locktender.storage.deployments.tables import DEPLOYMENTS, deployment_task
 from locktender.storage.kernel.clock import db_now, seconds
 from locktender.storage.kernel.guarded import Command, Guarded, sweep_statement
-from locktender.storage.kernel.statement import constant
+from locktender.storage.kernel.statement import Statement, constant, parameter
 
 _t = deployment_task.c
 
@@ -27,6 +27,18 @@ CLAIM = Guarded(
     constants=_phase(TaskPhase.PREPARE),
     returning=("created_by", "namespace", "runner", "source", "timeline", "custodian", "cancel_requested_at"),
 )  # fmt: skip
+CLAIMED = Statement(
+    "deployment_task.claimed",
+    select(
+        _t.id, _t.workspace, _t.project, _t.lease_epoch, _t.namespace, _t.runner, _t.source, _t.timeline, _t.custodian
+    ).where(
+        _t.id == func.any(parameter("id", ARRAY(Uuid()))),
+        _t.status == constant(flow.TaskStatus.RUNNING.value),
+        _t.lease_owner == parameter("owner", Text()),
+        _t.lease_claimed_at >= db_now() - seconds("since"),
+    ),
+)
+"""What an owner has claimed in the last moments: the answer to a claim whose own answer was lost."""
 RENEW = Guarded(
     DEPLOYMENTS, MACHINE, flow.RENEW,
     constants={"lease_expires_at": db_now() + seconds("ttl")},

@@ -1,5 +1,6 @@
 """Every write to deployment tasks. One method a transition; a lease is what a fenced one takes."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -91,9 +92,13 @@ class DeploymentWrites:
         return None if row is None else row["created_at"]
 
     async def claim(self, ids: Iterable[UUID], owner: Owner, ttl: float) -> list[Claimed]:
-        """Take the lease of each queued task among `ids`. What is not in the answer was not there to take."""
+        """Take the lease of each queued task among `ids`. What is not in the answer was not there to take.
+
+        Raises:
+            OutcomeUnknown: the database went away; `claimed` tells what this call has taken.
+        """
         wanted = list(dict.fromkeys(ids))
-        told = Told("a runner has taken the task", payload=f'{{"owner": "{owner}"}}').columns()
+        told = Told("a runner has taken the task", payload=json.dumps({"owner": owner})).columns()
         rows = await self._database.fetch(
             transitions.CLAIM.statement,
             id=wanted,
@@ -101,6 +106,11 @@ class DeploymentWrites:
             ttl=ttl,
             **{name: [value] * len(wanted) for name, value in told.items()},
         )
+        return [_claimed(row, owner) for row in rows]
+
+    async def claimed(self, ids: Iterable[UUID], owner: Owner, since: float) -> list[Claimed]:
+        """Which of these tasks `owner` has claimed in the last `since` seconds, and does not yet apply."""
+        rows = await self._database.fetch(transitions.CLAIMED, id=list(dict.fromkeys(ids)), owner=owner, since=since)
         return [_claimed(row, owner) for row in rows]
 
     async def renew(self, leases: Sequence[Lease], ttl: float) -> list[Renewed]:

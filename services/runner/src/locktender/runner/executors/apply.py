@@ -13,7 +13,7 @@ from locktender.integrations.kube.errors import KubeError, KubeUnavailable, Kube
 from locktender.integrations.kube.explain import explain
 from locktender.integrations.kube.json_value import as_object, as_text
 from locktender.integrations.kube.retry import retrying
-from locktender.runner.executors.documents import Document, defined_kinds, stamped
+from locktender.runner.executors.documents import STAMPS, Document, defined_kinds, stamped
 from locktender.runner.executors.run import RunHandle, Work
 from locktender.runner.executors.settle import Answer, settling
 from locktender.runtime.abort import Aborted, AbortReason
@@ -81,7 +81,7 @@ class Applying:
 
     async def _applied(self, document: Document) -> Applied:
         body = stamped(document.body, self._work.task_id, self._handle.epoch)
-        sent = lambda: self._client.apply(body, namespace=self._work.namespace)  # noqa: E731 - one call, twice named
+        sent = lambda: self._client.apply(body, namespace=self._work.namespace, bookkeeping=STAMPS)  # noqa: E731 - one call, twice named
         return await retrying(
             lambda: settling(sent(), patience=self._patience, late=self._noting(document)),
             clock=self._clock,

@@ -15,6 +15,7 @@ from locktender.integrations.kube.secrets import is_withheld
 
 TASK_ANNOTATION = "locktender.dev/task"
 EPOCH_ANNOTATION = "locktender.dev/epoch"
+STAMPS = (TASK_ANNOTATION, EPOCH_ANNOTATION)
 MANAGED_BY = "app.kubernetes.io/managed-by"
 MANAGER = "locktender"
 
