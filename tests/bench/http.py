@@ -94,7 +94,7 @@ async def connections(url: str, count: int) -> AsyncGenerator[list[Connection]]:
     loop, opened = asyncio.get_running_loop(), list[Connection]()
     try:
         for _ in range(count):
-            _, made = await loop.create_connection(Connection, address.hostname, address.port)
+            _, made = await loop.create_connection(Connection, address.hostname or "", address.port or 80)
             opened.append(made)
         yield opened
     finally:

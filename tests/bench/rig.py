@@ -11,6 +11,7 @@ import httpx
 
 from locktender.cli.local.folder import LocalFolder
 from locktender.cli.local.services import SERVICES, LocalOptions, cluster_spec, service_spec
+from locktender.contracts.kernel.permissions import Identity
 from locktender.embedded import ports
 from locktender.embedded.nats import NatsSettings, NatsSupervisor
 from locktender.embedded.postgres import PostgresSettings, PostgresSupervisor
@@ -68,7 +69,7 @@ class Rig:
     @asynccontextmanager
     async def system(
         self,
-        names: Sequence[str] = SERVICES,
+        names: Sequence[Identity] = SERVICES,
         *,
         environment: Mapping[str, str] | None = None,
         modules: Mapping[str, tuple[str, ...]] | None = None,

@@ -50,5 +50,9 @@ def _executors(mode: str) -> Executors:
 
 if __name__ == "__main__":
     chosen = _executors(sys.argv[1])
-    app.executors = lambda _direct, _noop: chosen  # the one place where the runner learns what it can carry out
+
+    def executors(_direct: Executor, _noop: Executor | None) -> Executors:
+        return chosen
+
+    app.executors = executors  # the one place where the runner learns what it can carry out
     raise SystemExit(main())

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 import procrastinate
+from procrastinate.tasks import Task
 
 from tests.bench.load import Enqueue
 from tests.bench.peers.peer import ready
@@ -58,7 +59,7 @@ def _app(dsn: str, connections: int) -> procrastinate.App:
     return procrastinate.App(connector=connector)
 
 
-def _task(app: procrastinate.App, stamps: Stamps) -> procrastinate.tasks.Task:
+def _task(app: procrastinate.App, stamps: Stamps) -> Task:
     @app.task(name="noop")
     async def noop(moment: int) -> None:
         stamps.note("delay", time.monotonic_ns() - moment)

@@ -10,6 +10,8 @@ from rich.text import Text
 from locktender.cli.exits import CommandError
 from locktender.cli.local.steps import StepReport, StepState
 
+_PIPE_WIDTH = 200
+
 
 class Output:
     """Where a command writes."""
@@ -17,6 +19,9 @@ class Output:
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
         self.console = Console(stderr=as_json, soft_wrap=False)
+        if not self.console.is_terminal:
+            # Whoever reads this through a pipe wants whole lines, not those of an imagined screen.
+            self.console.width = _PIPE_WIDTH
         self._open: set[str] = set()
 
     def result(self, value: dict[str, Any]) -> None:

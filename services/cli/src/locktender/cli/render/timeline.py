@@ -13,6 +13,7 @@ from locktender.cli.render.words import apply_text, card_text, ref_text, status_
 Snapshot = dict[str, Any]
 
 _MARGIN = 8
+_NOTE = 100
 
 
 class TimelineView:
@@ -46,9 +47,9 @@ class TimelineView:
 def timeline(snapshot: Snapshot, *, height: int | None = None) -> RenderableType:
     """The whole task as one renderable; long lists keep what still moves in view."""
     task, cards = snapshot["task"], snapshot["timeline"]["cards"]
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", expand=True)
     for title in ("resource", "applied", "ready", ""):
-        table.add_column(title, no_wrap=title != "")
+        table.add_column(title, no_wrap=True, overflow="ellipsis", ratio=1 if title == "" else None)
     shown = _window(cards, height)
     for card in shown:
         note = card.get("message") if card["status"] in {"failed", "blocked", "unknown", "creating"} else None
@@ -56,9 +57,7 @@ def timeline(snapshot: Snapshot, *, height: int | None = None) -> RenderableType
     parts: list[RenderableType] = [headline(snapshot), table]
     if len(shown) < len(cards):
         parts.append(Text(f"… and {len(cards) - len(shown)} more", style="dim"))
-    if task.get("failure"):
-        failure = task["failure"]
-        parts.append(Text(f"{failure['reason']}: {failure['message']}", style="red"))
+    parts += [Text(line, style=style) for line, style in _failure(snapshot)]
     return Group(*parts)
 
 
@@ -89,7 +88,21 @@ def _lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     for card in snapshot["timeline"]["cards"]:
         if card["apply"] == "pending":
             continue
-        note = f" ({card['message']})" if card.get("message") and card["status"] != "running" else ""
+        note = f" ({_short(card['message'])})" if card.get("message") and card["status"] != "running" else ""
         yield f"card/{card['index']}", f"  {ref_text(card['ref'])}: {card['apply']}, {card_text(card).plain[2:]}{note}"
-    if task.get("failure"):
-        yield "failure", f"  {task['failure']['reason']}: {task['failure']['message']}"
+    for number, (line, _) in enumerate(_failure(snapshot)):
+        yield f"failure/{number}", f"  {line}"
+
+
+def _failure(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Why the task failed, and what can be done about it, each with its style."""
+    failure = snapshot["task"].get("failure")
+    if not failure:
+        return
+    yield f"{failure['reason']}: {failure['message']}", "red"
+    hints = (card.get("hint") for card in snapshot["timeline"]["cards"] if card["status"] == "failed")
+    yield from ((f"hint: {hint}", "dim") for hint in dict.fromkeys(filter(None, hints)))
+
+
+def _short(message: str) -> str:
+    return message if len(message) <= _NOTE else message[: _NOTE - 1] + "…"
