@@ -46,7 +46,7 @@ class TimelineView:
 
 def timeline(snapshot: Snapshot, *, height: int | None = None) -> RenderableType:
     """The whole task as one renderable; long lists keep what still moves in view."""
-    task, cards = snapshot["task"], snapshot["timeline"]["cards"]
+    cards = snapshot["timeline"]["cards"]
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", expand=True)
     for title in ("resource", "applied", "ready", ""):
         table.add_column(title, no_wrap=True, overflow="ellipsis", ratio=1 if title == "" else None)
@@ -100,8 +100,9 @@ def _failure(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     if not failure:
         return
     yield f"{failure['reason']}: {failure['message']}", "red"
-    hints = (card.get("hint") for card in snapshot["timeline"]["cards"] if card["status"] == "failed")
-    yield from ((f"hint: {hint}", "dim") for hint in dict.fromkeys(filter(None, hints)))
+    failed = [card for card in snapshot["timeline"]["cards"] if card["status"] == "failed"]
+    hints: list[str] = [card["hint"] for card in failed if card.get("hint")]
+    yield from ((f"hint: {hint}", "dim") for hint in dict.fromkeys(hints))
 
 
 def _short(message: str) -> str:
