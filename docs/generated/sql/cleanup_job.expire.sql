@@ -1,16 +1,16 @@
 -- cleanup_job.expire
--- $1 lease_epoch_1, $2 limit
+-- $1 limit
 WITH due AS
   (SELECT locktender.cleanup_job.id AS id
   FROM locktender.cleanup_job
   WHERE locktender.cleanup_job.status IN ('running') AND locktender.cleanup_job.lease_expires_at <= locktender.now()
       ORDER BY locktender.cleanup_job.lease_expires_at
-  LIMIT $2::BIGINT FOR UPDATE SKIP LOCKED),
+  LIMIT $1::BIGINT FOR UPDATE SKIP LOCKED),
 moved AS
   (UPDATE locktender.cleanup_job SET status='pending', lease_owner=NULL,
-      lease_epoch=(locktender.cleanup_job.lease_epoch + $1::BIGINT), lease_expires_at=NULL,
-      next_attempt_at=locktender.now(), hinted_at=locktender.now(), completed_at=NULL, updated_at=locktender.now()
-      FROM due WHERE locktender.cleanup_job.id = due.id AND locktender.cleanup_job.status IN ('running') AND
+      lease_epoch=(locktender.cleanup_job.lease_epoch + 1), lease_expires_at=NULL, next_attempt_at=locktender.now(),
+      hinted_at=locktender.now(), completed_at=NULL, updated_at=locktender.now() FROM due WHERE
+      locktender.cleanup_job.id = due.id AND locktender.cleanup_job.status IN ('running') AND
       locktender.cleanup_job.lease_expires_at <= locktender.now() RETURNING locktender.cleanup_job.id,
       locktender.cleanup_job.workspace, locktender.cleanup_job.status, locktender.cleanup_job.lease_epoch,
       locktender.cleanup_job.revision, locktender.cleanup_job.kind),

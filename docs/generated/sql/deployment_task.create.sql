@@ -36,8 +36,8 @@ recorded AS
 told AS
   (INSERT INTO locktender.outbox (aggregate, shard, revision, tombstone, subject, type, data, headers) SELECT
       CAST(moved.id AS TEXT) AS id, abs(mod(hashtext(CAST(moved.id AS TEXT)), 16)) AS abs_1, moved.revision AS
-      revision, CAST('false' AS BOOLEAN) AS anon_4, concat('lt', '.', 'evt', '.', moved.workspace, '.', 'deployments',
-      '.', CAST(moved.id AS TEXT), '.', 'created') AS concat_1, 'locktender.deployment_task.created' AS anon_5,
+      revision, CAST('false' AS BOOLEAN) AS anon_4, concat('lt.evt.', CAST(moved.workspace AS TEXT), '.deployments.',
+      CAST(moved.id AS TEXT), '.created') AS concat_1, 'locktender.deployment_task.created' AS anon_5,
       CAST(jsonb_strip_nulls(jsonb_build_object('id', moved.id, 'workspace', moved.workspace, 'project',
       moved.project, 'phase', moved.phase, 'status', moved.status, 'epoch', moved.lease_epoch, 'revision',
       moved.revision, 'reason', moved.payload ->> 'reason', 'at', locktender.now())) AS JSONB) AS jsonb_strip_nulls_1,

@@ -22,8 +22,8 @@ moved AS
 told AS
   (INSERT INTO locktender.outbox (aggregate, shard, revision, tombstone, subject, type, data, headers) SELECT
       CAST(moved.id AS TEXT) AS id, abs(mod(hashtext(CAST(moved.id AS TEXT)), 16)) AS abs_1, moved.revision AS
-      revision, CAST('true' AS BOOLEAN) AS anon_1, concat('lt', '.', 'evt', '.', moved.workspace, '.', 'deployments',
-      '.', CAST(moved.id AS TEXT), '.', 'removed') AS concat_1, 'locktender.deployment_task.removed' AS anon_2,
+      revision, CAST('true' AS BOOLEAN) AS anon_1, concat('lt.evt.', CAST(moved.workspace AS TEXT), '.deployments.',
+      CAST(moved.id AS TEXT), '.removed') AS concat_1, 'locktender.deployment_task.removed' AS anon_2,
       CAST(jsonb_strip_nulls(jsonb_build_object('id', moved.id, 'workspace', moved.workspace, 'project',
       moved.project, 'phase', moved.phase, 'status', moved.status, 'epoch', moved.lease_epoch, 'revision',
       moved.revision, 'reason', moved.payload ->> 'reason', 'at', locktender.now())) AS JSONB) AS jsonb_strip_nulls_1,

@@ -1,6 +1,8 @@
 """The other two thirds of a guarded write: the event row and the outbox rows, made from the rows that moved."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from string import Formatter
 from typing import Any, TypeAlias
 
 from sqlalchemy import CTE, ColumnElement, FromClause, Select, Table, Text, cast, func, insert, select
@@ -54,11 +56,11 @@ def outbox_events(aggregate: Aggregate, moved: FromClause, kind: str, *, tombsto
     ]
     facts += [constant("reason"), moved.c.payload.op("->>")(constant("reason"))]
     facts += [constant("at"), db_now()]
-    pieces: dict[str, ColumnElement[Any]] = {
+    pieces: dict[str, ColumnElement[Any] | str] = {
         "workspace": moved.c.workspace,
-        "context": constant(aggregate.context),
-        "aggregate": cast(moved.c.id, Text),
-        "kind": constant(kind),
+        "context": aggregate.context,
+        "aggregate": moved.c.id,
+        "kind": kind,
     }
     return _outbox_row(
         aggregate_key=cast(moved.c.id, Text),
@@ -116,13 +118,17 @@ def _outbox_row(
     )
 
 
-def _subject(template: str, pieces: dict[str, ColumnElement[Any]]) -> ColumnElement[Any]:
+def _subject(template: str, pieces: Mapping[str, ColumnElement[Any] | str]) -> ColumnElement[Any]:
+    fixed: list[str] = []
     parts: list[ColumnElement[Any]] = []
-    for token in template.split("."):
-        if parts:
-            parts.append(constant("."))
-        parts.append(pieces[token[1:-1]] if token.startswith("{") else constant(token))
-    return func.concat(*parts)
+    for text, name, _, _ in Formatter().parse(template):
+        fixed.append(text)
+        if name is not None and isinstance(pieces[name], str):
+            fixed.append(str(pieces[name]))
+        elif name is not None:
+            parts += [constant("".join(fixed)), cast(pieces[name], Text)]
+            fixed.clear()
+    return func.concat(*parts, constant("".join(fixed)))
 
 
 def _camel(name: str) -> str:

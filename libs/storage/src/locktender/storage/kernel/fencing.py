@@ -43,7 +43,7 @@ def effect(
     """The columns that every row of the transition table writes; the caller adds its own."""
     values: dict[str, object] = {"updated_at": db_now()}
     if step.event is not None:
-        values["revision"] = table.c.revision + 1
+        values["revision"] = table.c.revision + constant(1)
     if step.target is not None:
         values["status"] = constant(step.target.value)
         values["completed_at"] = db_now() if step.target in machine.terminal else null()
@@ -54,7 +54,7 @@ def effect(
             if owner is None or ttl is None:
                 raise ValueError(f"{step.name} takes a lease and needs an owner and a time to live")
             values |= {
-                "lease_epoch": table.c.lease_epoch + 1,
+                "lease_epoch": table.c.lease_epoch + constant(1),
                 "lease_owner": owner,
                 "lease_claimed_at": db_now(),
                 "lease_expires_at": db_now() + ttl,
@@ -63,7 +63,7 @@ def effect(
         case Fence.RELEASE:
             values |= _unleased()
         case Fence.BREAK:
-            values |= _unleased() | {"lease_epoch": table.c.lease_epoch + 1}
+            values |= _unleased() | {"lease_epoch": table.c.lease_epoch + constant(1)}
         case _:
             assert_never(step.fence)
     return values

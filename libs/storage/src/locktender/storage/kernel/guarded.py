@@ -2,9 +2,9 @@
 
 The shape, for every transition of every machine:
 
-    WITH input  AS (the callers' rows, from unnested arrays),
-         locked AS (the rows to move, locked in the order of their ids, so that two batches cannot deadlock),
-         moved  AS (UPDATE … WHERE status IN (literal sources) AND lease_epoch = input.epoch RETURNING …),
+    WITH locked AS (the callers' rows, from unnested arrays, each with its row locked in the order of the ids, so that
+                    two batches cannot deadlock),
+         moved  AS (UPDATE … WHERE status IN (literal sources) AND lease_epoch = locked.epoch RETURNING …),
          recorded AS (INSERT INTO … event SELECT FROM moved),
          told     AS (INSERT INTO outbox SELECT FROM moved)
     SELECT … FROM moved
@@ -46,6 +46,9 @@ from locktender.storage.kernel.fencing import effect, guard
 from locktender.storage.kernel.statement import Statement, constant, parameter
 
 S = TypeVar("S", bound=StrEnum)
+
+_TOLD = frozenset({"message", "payload", "actor", "trace"})
+"""What the event part of a write carries; the caller knows it and is not sent it back."""
 
 _FENCED = frozenset({Fence.HOLD, Fence.RELEASE})
 
@@ -98,21 +101,21 @@ class Guarded(Generic[S]):
         self.columns = tuple(columns)
         rows = unnested("input", columns)
         locked = (
-            select(table.c.id)
-            .where(table.c.id == func.any(parameter("id", ARRAY(Uuid()))))
+            select(*rows.c)
+            .join(table, table.c.id == rows.c.id)
             .order_by(table.c.id)
-            .with_for_update()
+            .with_for_update(of=table)
             .cte("locked")
         )
-        values = _values(aggregate, machine, step) | {name: rows.c[name] for name in sets} | dict(constants or {})
-        condition = guard(table, step, rows.c.epoch if self.fenced else None)
+        values = _values(aggregate, machine, step) | {name: locked.c[name] for name in sets} | dict(constants or {})
+        condition = guard(table, step, locked.c.epoch if self.fenced else None)
         if only_if is not None:
             condition &= only_if
         moved = (
             update(table)
-            .where(table.c.id == rows.c.id, table.c.id == locked.c.id, condition)
+            .where(table.c.id == locked.c.id, condition)
             .values(values)
-            .returning(*_carried(aggregate, rows, step, (*returning, *_told_of(command))))
+            .returning(*_carried(aggregate, locked, step, (*returning, *_told_of(command))))
         )
         self.statement = moved_statement(step, aggregate, moved, command=command)
 
@@ -166,7 +169,7 @@ def moved_statement(
 ) -> Statement:
     """Wrap a write that returns the moved rows with the event and outbox rows that belong to it."""
     moved = write.cte("moved")
-    answer: OutboxRow = select(moved)
+    answer: OutboxRow = select(*[each for each in moved.c if each.name not in _TOLD])
     told: list[OutboxRow] = []
     if step.event is not None:
         answer = answer.add_cte(event_rows(aggregate, moved, step.event, moved.c.actor))
