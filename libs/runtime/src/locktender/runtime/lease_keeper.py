@@ -104,12 +104,12 @@ class LeaseKeeper:
         """A health check.
 
         Raises:
-            Unavailable: the thread has ended, or the last renewal failed and there are leases to renew.
+            Unavailable: the thread has ended, or the last renewal failed and leases are still kept.
         """
         if not self._thread.is_alive():
             raise Unavailable("the lease keeper has ended")
         # Without leases nothing is asked, so an old failure would stand for ever.
-        if not self._connected and self._renewals.due():
+        if not self._connected and not self._renewals.empty:
             raise Unavailable("leases cannot be renewed at this moment")
 
     def __enter__(self) -> Self:

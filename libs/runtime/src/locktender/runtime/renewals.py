@@ -66,6 +66,12 @@ class Renewals:
         with self._lock:
             return [held.lease for held in self._held.values() if not held.lost]
 
+    @property
+    def empty(self) -> bool:
+        """Whether no lease is kept, not even a lost one whose run still ends."""
+        with self._lock:
+            return not self._held
+
     def next_fence(self) -> float | None:
         """When, without another answer, the first lease is given up."""
         with self._lock:
