@@ -97,6 +97,7 @@ def test_more_than_a_message_carries_is_refused() -> None:
         json.dumps({"id": str(TASK), "epoch": 1, "key": 5}).encode(),
         CustodyRequest(TASK, 1, bytes(32)).encode(),
     ],
+    ids=range(11),
 )
 async def test_a_request_that_cannot_be_read_is_refused(body: bytes) -> None:
     held = custodian(FakeClock())

@@ -26,7 +26,6 @@ _READY_SECONDS = 60.0
 _POLL_SECONDS = 0.1
 _STOP_SECONDS = 45.0
 _RESTARTS = 20
-_PREFERRED_HTTP = 8421
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +138,7 @@ class _Local:
     def _ports(self) -> dict[str, int]:
         chosen: dict[str, int] = {}
         for name in (*SERVICES, "http"):
-            wanted = self._folder.port(name) or (_PREFERRED_HTTP if name == "http" else None)
+            wanted = self._folder.port(name)
             while (port := ports.choose(wanted)) in chosen.values():
                 wanted = None
             chosen[name] = port
