@@ -10,6 +10,8 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --no-input -
 ARGS ?=
 FIGURE ?= all
 T ?= tests
+# Two processes for the whole suite, none for a part of it: one test at a time is easier to follow.
+SPREAD = $(if $(filter tests,$(T)),-n 2 --dist loadfile,)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev setup-bench up demo test check lint types imports sql generated docs bench chaos format lock clean
@@ -54,7 +56,7 @@ up: setup ## Start everything and leave it running
 	@$(BIN)/locktender up $(ARGS)
 
 test: setup-dev ## Run every test (T=path for some)
-	@$(BIN)/python -m pytest $(T) $(ARGS)
+	@$(BIN)/python -m pytest -q $(SPREAD) $(T) $(ARGS)
 
 check: lint types imports sql generated test ## Everything that CI checks
 
@@ -78,7 +80,7 @@ generated: setup-dev ## Generated files are fresh
 docs: setup-dev ## Write the generated files anew
 	@$(BIN)/python tools/generate.py
 
-bench: setup-bench ## Measure (FIGURE=e2e|latency|transitions|relay|cancel|idle|all)
+bench: setup-bench ## Measure (FIGURE=e2e|latency|transitions|relay|cancel|idle|kill|all)
 	@$(BIN)/python -m tests.bench $(FIGURE)
 
 chaos: setup-dev ## The long crash tests

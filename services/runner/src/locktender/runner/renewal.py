@@ -30,8 +30,9 @@ def renewal_over(dsn: str, *, ttl: float) -> OpenRenewal:
 
     @asynccontextmanager
     async def opened() -> AsyncGenerator[Renewal]:
+        # A renewal that a crash undoes ends a lease early, which is the safe side.
         async with open_database(
-            dsn, name="locktender-runner-keeper", size=1, deadline=deadline, connect_deadline=deadline
+            dsn, name="locktender-runner-keeper", size=1, deadline=deadline, connect_deadline=deadline, durable=False
         ) as database:
             yield TaskRenewal(DeploymentWrites(database))
 

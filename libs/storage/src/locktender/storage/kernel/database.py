@@ -127,9 +127,18 @@ async def _keep_session(_: object) -> None:
 
 @asynccontextmanager
 async def open_database(
-    dsn: str, *, name: str, size: int = 4, deadline: float = 10.0, connect_deadline: float = 10.0
+    dsn: str,
+    *,
+    name: str,
+    size: int = 4,
+    deadline: float = 10.0,
+    connect_deadline: float = 10.0,
+    durable: bool = True,
 ) -> AsyncGenerator[Database]:
     """A database for the life of a process.
+
+    Without `durable`, a statement is answered before it is on disk, so a crash of the server may undo the last
+    moments of this process. That is right only for writes whose loss repeats work that may be repeated.
 
     Raises:
         Unavailable: the server cannot be reached or refuses the login.
@@ -140,6 +149,7 @@ async def open_database(
         "lock_timeout": str(int(deadline * 500)),
         "idle_in_transaction_session_timeout": "15000",
         "jit": "off",
+        "synchronous_commit": "on" if durable else "off",
     }
     try:
         async with asyncio.timeout(connect_deadline):
