@@ -155,6 +155,29 @@ async def test_a_database_that_hangs_fences_the_run_before_its_lease_ends() -> N
             await keeper.check()
 
 
+async def test_a_keeper_that_failed_is_healthy_again_once_it_keeps_nothing() -> None:
+    database = Database()
+    database.fails = 1_000_000
+    with LeaseKeeper(database.open, ttl=5, renew_every=0.02) as keeper:
+        with keeper.keep(lease(), Abort()):
+            await eventually(lambda: database.opened > 1)
+            with pytest.raises(Unavailable):
+                await keeper.check()
+        await keeper.check()
+
+
+async def test_a_lease_is_overdue_by_the_clock_alone_before_anybody_says_so() -> None:
+    held, now = lease(), time.monotonic()
+    with LeaseKeeper(Database().open, ttl=1000, renew_every=400) as keeper:
+        with keeper.keep(held, Abort(), since=now - 699):
+            assert not keeper.overdue(held)
+        renewals = Renewals(1000)
+        renewals.add(held, Abort(), now)
+        assert not renewals.overdue(held, now + 699)
+        assert renewals.overdue(held, now + 700)
+        assert not keeper.overdue(held)
+
+
 async def test_a_fence_hook_that_fails_spares_nobody() -> None:
     def hook(_: Lease) -> None:
         raise ProcessLookupError

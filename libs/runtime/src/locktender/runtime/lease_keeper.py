@@ -87,6 +87,13 @@ class LeaseKeeper:
         finally:
             self._renewals.remove(lease)
 
+    def overdue(self, lease: Lease) -> bool:
+        """Whether the run of `lease` has to stop now. For the moment before an effect.
+
+        A process that was frozen asks this before its keeper, which was frozen too, can tell it anything.
+        """
+        return self._renewals.overdue(lease, self._clock.monotonic())
+
     def start(self) -> None:
         """Start the thread."""
         self._thread.start()

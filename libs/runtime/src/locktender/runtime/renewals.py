@@ -103,6 +103,12 @@ class Renewals:
             self._lose(held)
         return [held.lease for held in late]
 
+    def overdue(self, lease: Lease, now: float) -> bool:
+        """Whether `lease` is lost, or went without an answer for too long, even if nobody has said so yet."""
+        with self._lock:
+            held = self._held.get((lease.row_id, lease.epoch))
+        return held is not None and (held.lost or now - held.renewed_at >= self._fence_after)
+
     def fence_all(self) -> None:
         """Give up everything: nobody renews any more."""
         with self._lock:

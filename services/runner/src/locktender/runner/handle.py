@@ -12,7 +12,7 @@ from locktender.contracts.kernel.lease import Epoch
 from locktender.runner.executors.run import Superseded
 from locktender.runner.fenced import FencedRow, reached, recorded
 from locktender.runner.telling import items, line, stopped, told
-from locktender.runtime.abort import Abort
+from locktender.runtime.abort import Abort, AbortReason
 from locktender.runtime.scrub import Scrubber
 from locktender.storage.deployments.writes import DeploymentWrites, Moved, Told
 
@@ -38,6 +38,7 @@ class LeasedHandle:
         *,
         timeline: str,
         trace: str = "{}",
+        overdue: Callable[[], bool] = lambda: False,
         faults: FaultPoints = NO_FAULTS,
     ) -> None:
         self._row = row
@@ -46,6 +47,7 @@ class LeasedHandle:
         self._text = timeline
         self._timeline: Timeline | None = None
         self._trace = trace
+        self._overdue = overdue
         self._faults = faults
         self._scrubber = _NOTHING
         self._turn = asyncio.Lock()
@@ -88,6 +90,8 @@ class LeasedHandle:
     def checkpoint(self) -> None:
         """See `RunHandle`."""
         self._check_open()
+        if self._overdue():
+            self._signal.trip(AbortReason.SUPERSEDED)
         self._signal.check()
 
     def stage(self, *changes: Card | Step) -> None:

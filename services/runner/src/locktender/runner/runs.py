@@ -110,7 +110,13 @@ class Runs:
             claimed.lease, claimed.workspace, self._reads, signal=signal, clock=self._clock, wrote=self._wrote
         )
         handle = LeasedHandle(
-            row, self._writes, signal, timeline=claimed.timeline, trace=_trace(headers), faults=self._faults
+            row,
+            self._writes,
+            signal,
+            timeline=claimed.timeline,
+            trace=_trace(headers),
+            overdue=partial(self._keeper.overdue, claimed.lease),
+            faults=self._faults,
         )
         run = LiveRun(claimed, self._executors.get(claimed.runner), signal, handle, since)
         self._live.add(run)

@@ -81,12 +81,14 @@ class Applying:
 
     async def _applied(self, document: Document) -> Applied:
         body = stamped(document.body, self._work.task_id, self._handle.epoch)
-        sent = lambda: self._client.apply(body, namespace=self._work.namespace, bookkeeping=STAMPS)  # noqa: E731 - one call, twice named
-        return await retrying(
-            lambda: settling(sent(), patience=self._patience, late=self._noting(document)),
-            clock=self._clock,
-            deadline_seconds=self._seconds,
-        )
+
+        async def attempt() -> Applied:
+            # The last look before the effect: a process that was frozen finds out here that its lease is gone.
+            self._handle.checkpoint()
+            request = self._client.apply(body, namespace=self._work.namespace, bookkeeping=STAMPS)
+            return await settling(request, patience=self._patience, late=self._noting(document))
+
+        return await retrying(attempt, clock=self._clock, deadline_seconds=self._seconds)
 
     async def _until_served(self, document: Document) -> None:
         """Wait until the cluster serves the kind: after a definition was applied, that takes it a moment."""
