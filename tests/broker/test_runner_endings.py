@@ -94,7 +94,9 @@ async def test_a_cancel_while_waiting_for_readiness_ends_the_wait_at_once(
 ) -> None:
     async with bench.service("runner", serve, settings(bench)):
         task = await bench.deploy(NEVER, kubeconfig=cluster.kubeconfig)
-        await bench.until(task, verifying)
+        waiting = await bench.until(task, verifying)
+        assert waiting.row.task.wait_until is not None
+        assert waiting.row.task.wait_until > waiting.row.task.updated_at
         await bench.cancel(task)
         # Far below the 20 s after which a renewal would bring the request.
         ended = await bench.ended(task, seconds=3)

@@ -63,6 +63,7 @@ def test_a_run_is_ended_when_it_takes_too_long() -> None:
 def test_the_earlier_of_two_deadlines_counts() -> None:
     assert deadline_at(replace(_RUN, cancel_requested_at=_after(50)), _DEADLINES) == _after(140)
     assert deadline_at(replace(_RUN, cancel_requested_at=_after(990)), _DEADLINES) == _after(1010)
+    assert deadline_at(replace(_RUN, wait_until=_after(70)), _DEADLINES) == _after(70)
 
 
 @pytest.mark.parametrize("status", [TaskStatus.BLOCKED, *sorted(DEPLOYMENT_TASK.terminal)])

@@ -8,7 +8,8 @@ SELECT locktender.deployment_task.id, locktender.deployment_task.workspace, lock
     locktender.deployment_task.cancel_requested_at, locktender.deployment_task.cancel_requested_by,
     locktender.deployment_task.failure, locktender.deployment_task.lease_claimed_at,
     locktender.deployment_task.started_at, locktender.deployment_task.completed_at,
-    locktender.deployment_task.created_at, locktender.deployment_task.updated_at
+    locktender.deployment_task.created_at, locktender.deployment_task.updated_at, locktender.deployment_task.timeline
+    ->> 'waitUntil' AS wait_until
 FROM locktender.deployment_task
 WHERE locktender.deployment_task.workspace = $1::VARCHAR AND locktender.deployment_task.status = any($2::TEXT[]) AND
     (locktender.deployment_task.created_at, locktender.deployment_task.id) < ($3::TIMESTAMP WITH TIME ZONE, $4::UUID)

@@ -1,5 +1,5 @@
 -- deployment_task.snapshot
--- $1 param_9, $2 id, $3 workspace
+-- $1 param_10, $2 id, $3 workspace
 SELECT locktender.deployment_task.id, locktender.deployment_task.workspace, locktender.deployment_task.project,
     locktender.deployment_task.namespace, locktender.deployment_task.server, locktender.deployment_task.display_name,
     locktender.deployment_task.runner, locktender.deployment_task.status, locktender.deployment_task.phase,
@@ -8,9 +8,10 @@ SELECT locktender.deployment_task.id, locktender.deployment_task.workspace, lock
     locktender.deployment_task.cancel_requested_at, locktender.deployment_task.cancel_requested_by,
     locktender.deployment_task.failure, locktender.deployment_task.lease_claimed_at,
     locktender.deployment_task.started_at, locktender.deployment_task.completed_at,
-    locktender.deployment_task.created_at, locktender.deployment_task.updated_at, locktender.deployment_task.timeline,
-    (SELECT jsonb_agg(jsonb_build_object('revision', latest.revision, 'kind', latest.kind, 'status', latest.status,
-    'epoch', latest.epoch, 'actor', latest.actor, 'message', latest.message, 'payload', latest.payload, 'createdAt',
+    locktender.deployment_task.created_at, locktender.deployment_task.updated_at, locktender.deployment_task.timeline
+    ->> 'waitUntil' AS wait_until, locktender.deployment_task.timeline, (SELECT
+    jsonb_agg(jsonb_build_object('revision', latest.revision, 'kind', latest.kind, 'status', latest.status, 'epoch',
+    latest.epoch, 'actor', latest.actor, 'message', latest.message, 'payload', latest.payload, 'createdAt',
     latest.created_at) ORDER BY latest.revision) AS jsonb_agg_1
   FROM (SELECT locktender.deployment_event.revision AS revision, locktender.deployment_event.kind AS kind,
       locktender.deployment_event.status AS status, locktender.deployment_event.epoch AS epoch,

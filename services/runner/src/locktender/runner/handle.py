@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from datetime import datetime
 
 from locktender.contracts.deployments.flow import DEPLOYMENT_TASK, TaskPhase, TaskStatus
 from locktender.contracts.deployments.models import Card, Failure, FailureReason, Step, Timeline
@@ -108,6 +109,11 @@ class LeasedHandle:
                 "steps": tuple(kept_steps.values()),
             }
         )
+
+    def expect_by(self, moment: datetime) -> None:
+        """See `RunHandle`."""
+        self._check_open()
+        self._timeline = self.timeline.model_copy(update={"wait_until": moment})
 
     async def emit(self, message: str, *, phase: TaskPhase | None = None) -> None:
         """See `RunHandle`."""

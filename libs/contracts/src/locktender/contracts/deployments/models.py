@@ -131,6 +131,7 @@ class Timeline(Wire):
     revision: int = 0
     steps: tuple[Step, ...] = ()
     cards: tuple[Card, ...] = ()
+    wait_until: datetime | None = Field(default=None, description="When the runner gives up its present wait.")
 
 
 class FailureReason(StrEnum):

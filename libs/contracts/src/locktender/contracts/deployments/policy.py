@@ -40,6 +40,7 @@ class Waiting:
     created_at: datetime
     claimed_at: datetime | None
     cancel_requested_at: datetime | None
+    wait_until: datetime | None = None
 
 
 def blocked_by(task: Waiting) -> Blocker | None:
@@ -68,15 +69,12 @@ def deadline_at(task: Waiting, deadlines: Deadlines) -> datetime | None:
         case TaskStatus.QUEUED:
             return task.created_at + timedelta(seconds=deadlines.start)
         case TaskStatus.RUNNING | TaskStatus.APPLYING:
-            limits = [
-                moment + timedelta(seconds=length)
-                for moment, length in (
-                    (task.claimed_at, deadlines.run),
-                    (task.cancel_requested_at, deadlines.cancel_ack),
-                )
-                if moment is not None
-            ]
-            return min(limits, default=None)
+            limits = (
+                (task.claimed_at, deadlines.run),
+                (task.cancel_requested_at, deadlines.cancel_ack),
+                (task.wait_until, 0.0),
+            )
+            return min((start + timedelta(seconds=length) for start, length in limits if start), default=None)
         case TaskStatus.BLOCKED | TaskStatus.COMPLETED | TaskStatus.FAILED | TaskStatus.CANCELLED:
             return None
 

@@ -35,6 +35,7 @@ _SUMMARY = (
     _t.id, _t.workspace, _t.project, _t.namespace, _t.server, _t.display_name, _t.runner, _t.status, _t.phase,
     _t.lease_epoch, _t.revision, _t.created_by, _t.created_from, _t.cancel_requested_at, _t.cancel_requested_by,
     _t.failure, _t.lease_claimed_at, _t.started_at, _t.completed_at, _t.created_at, _t.updated_at,
+    _t.timeline.op("->>", return_type=Text())(constant("waitUntil")).label("wait_until"),
 )  # fmt: skip
 
 
@@ -63,6 +64,7 @@ class TaskRow:
     completed_at: datetime | None
     created_at: datetime
     updated_at: datetime
+    wait_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,4 +237,5 @@ class DeploymentReads:
 def _task(row: Row) -> TaskRow:
     values = {column.name: row[column.name] for column in _SUMMARY}
     values["failure"] = None if row["failure"] is None else json.loads(row["failure"])
+    values["wait_until"] = None if row["wait_until"] is None else datetime.fromisoformat(row["wait_until"])
     return TaskRow(**values)

@@ -18,7 +18,9 @@ from locktender.storage.kernel.database import Row
 def task_view(row: TaskRow, deadlines: Deadlines) -> TaskView:
     """A task, with what it waits for and until when."""
     status, phase = TaskStatus(row.status), TaskPhase(row.phase)
-    waiting = Waiting(status, phase, row.runner, row.created_at, row.lease_claimed_at, row.cancel_requested_at)
+    waiting = Waiting(
+        status, phase, row.runner, row.created_at, row.lease_claimed_at, row.cancel_requested_at, row.wait_until
+    )
     return TaskView(
         id=row.id,
         workspace=row.workspace,

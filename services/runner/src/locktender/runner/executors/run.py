@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
@@ -69,6 +70,10 @@ class RunHandle(Protocol):
 
     def stage(self, *changes: Card | Step) -> None:
         """Replace cards (by index) and steps (by id) in memory. The next write takes them along."""
+        ...
+
+    def expect_by(self, moment: datetime) -> None:
+        """Say until when the run waits for what it waits for. The next write takes it along."""
         ...
 
     async def emit(self, message: str, *, phase: TaskPhase | None = None) -> None:

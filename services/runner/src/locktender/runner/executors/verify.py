@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
 from typing import assert_never
 
 from locktender.contracts.deployments.cards import CardStatus, Readiness
@@ -52,6 +53,7 @@ class Verifying:
         if not waiting:
             return True
         pause, end = SHORTEST, self._clock.monotonic() + self._seconds
+        self._handle.expect_by(self._clock.now() + timedelta(seconds=self._seconds))
         await self._tell()
         while True:
             moved = await self._look_around(watched)
