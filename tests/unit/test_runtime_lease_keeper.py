@@ -174,7 +174,7 @@ async def test_a_lease_is_overdue_by_the_clock_alone_before_anybody_says_so() ->
         renewals = Renewals(1000)
         renewals.add(held, Abort(), now)
         assert not renewals.overdue(held, now + 699)
-        assert renewals.overdue(held, now + 700)
+        assert renewals.overdue(held, now + 701)
         assert not keeper.overdue(held)
 
 
