@@ -149,6 +149,8 @@ async def open_database(
         "lock_timeout": str(int(deadline * 500)),
         "idle_in_transaction_session_timeout": "15000",
         "jit": "off",
+        # Our statements are written for it, and planning one anew takes longer than running it.
+        "plan_cache_mode": "force_generic_plan",
         "synchronous_commit": "on" if durable else "off",
     }
     try:
