@@ -7,12 +7,12 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 import structlog
-from nats.aio.client import Client
 
 from locktender.contracts.kernel.clock import Clock
 from locktender.contracts.kernel.errors import Unavailable
 from locktender.runtime.bus import Bus
 from locktender.runtime.clock import SystemClock
+from locktender.runtime.header_block import BlockClient
 
 _log = structlog.stdlib.get_logger(__name__)
 
@@ -50,7 +50,7 @@ async def connect_bus(
     Raises:
         Unavailable: no connection within `first_connect_seconds`, or the seed file cannot be used.
     """
-    client = Client()
+    client = BlockClient()
     errors = _ErrorLog(clock or SystemClock())
     bus = Bus(client, on_closed=on_closed)
     try:

@@ -16,6 +16,7 @@ from locktender.contracts.kernel.clock import Clock
 from locktender.contracts.kernel.errors import Unavailable
 from locktender.contracts.kernel.subjects import MESSAGE_LIMIT, STREAMS
 from locktender.runtime.bus import Bus
+from locktender.runtime.header_block import HeaderBlock
 from locktender.storage.outbox.relay import Pending
 
 _log = structlog.stdlib.get_logger(__name__)
@@ -151,7 +152,7 @@ class Publisher:
                 envelope.subject,
                 body,
                 reply=f"{self._inbox}.{token}",
-                headers=envelope.headers() | {_EXPECTED_STREAM: _stream_of(envelope.subject)},
+                headers=HeaderBlock(envelope.headers(), **{_EXPECTED_STREAM: _stream_of(envelope.subject)}),
             )
         except ConnectionClosedError as error:
             self._abandon()
