@@ -103,7 +103,7 @@ async def test_bad_manifests_name_the_field_and_the_fault(api: RunningApi, text:
     [
         {"exec": {"command": "/bin/true"}},
         {"tokenFile": "/var/run/token"},
-        {"client-key": "/root/key.pem"},
+        {"client-key": "/etc/key.pem"},
         {"auth-provider": {"name": "gcp"}},
     ],
 )
