@@ -7,8 +7,7 @@ from locktender.cli.client import ApiClient
 from locktender.cli.exits import CommandError, Exit
 from locktender.cli.output import Output
 from locktender.cli.render.timeline import TimelineView
-
-_OVER = frozenset({"completed", "failed", "cancelled"})
+from locktender.contracts.deployments.flow import DEPLOYMENT_TASK
 
 
 async def follow(api: ApiClient, output: Output, task_id: str, *, stream_json: bool = False) -> dict[str, Any]:
@@ -20,7 +19,7 @@ async def follow(api: ApiClient, output: Output, task_id: str, *, stream_json: b
                 view.show(latest)
                 if stream_json:
                     output.result(latest)
-                if latest["task"]["status"] in _OVER:
+                if latest["task"]["status"] in DEPLOYMENT_TASK.terminal:
                     return latest
     if latest is None:
         raise CommandError(Exit.UNAVAILABLE, "the stream told nothing")

@@ -33,10 +33,10 @@ class _Waiting:
 class Batcher:
     """A batch of one at rest, of up to 200 rows under load.
 
-    A call at rest goes out at once. While fewer than two statements are in flight, what has arrived goes out; and as
-    long as batches hold more than one row, which is load, the next one gathers for 2 ms. So nothing waits at rest, and
-    load makes batches larger by itself. A row that breaks a constraint is tried again alone, so that it cannot fail
-    its neighbours.
+    While fewer than two statements are in flight, what has arrived goes out at once; after a batch of more than one
+    row, which is load, the next one first gathers for 2 ms. So nothing waits at rest, but for the first call after
+    load, and load makes batches larger by itself. A row that breaks a constraint is tried again alone, so that it
+    cannot fail its neighbours.
 
     `columns` are the array parameters of the statement, `shared` its scalar ones; rows are sent in the order of
     their ids, and the statement answers with one row, bearing `id`, for each that it touched.

@@ -6,7 +6,7 @@ The broker here is never connected: it only describes.
 import json
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from uuid import UUID
 
@@ -62,10 +62,10 @@ _EVENT_TEXT = {REMOVED: "The task is gone: the last event it ever sends, a tombs
 
 
 def _channels() -> list[Channel]:
-    event = f"lt.evt.{{workspace}}.{CONTEXT}.{{aggregate}}."
+    event = partial(subjects.EVENT_SUBJECT.format, workspace="{workspace}", context=CONTEXT, aggregate="{aggregate}")
     events = [
         Channel(
-            f"deployment-{kind}", event + kind, TaskEvent,
+            f"deployment-{kind}", event(kind=kind), TaskEvent,
             _EVENT_TEXT.get(kind, f"`{kind}` was recorded. Facts only; the rest is read from the API."),
             stored=True, heard_by_api=True,
         )

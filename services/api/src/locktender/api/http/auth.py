@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-import re
 from collections.abc import Sequence
 from typing import Any, NewType, Protocol
 
@@ -10,13 +9,12 @@ from litestar import Request
 
 from locktender.api.http.authorize import ANY, Decision, Grant, Kind, Principal, Verb, authorize
 from locktender.api.http.problems import ProblemError
-from locktender.contracts.kernel.ids import WORKSPACE_PATTERN
+from locktender.api.http.query import is_name
 from locktender.contracts.kernel.problems import Problem
 
 ADMIN = "admin"
 
 _TOKEN_LIMIT = 8192
-_WORKSPACE = re.compile(WORKSPACE_PATTERN.removesuffix("$"))
 
 Token = NewType("Token", str)
 
@@ -61,7 +59,7 @@ class Gate:
         """
         principal = await _authenticate(request.headers.get("authorization", ""), self._issuers)
         workspace = str(request.path_params.get("workspace", ""))
-        known = _WORKSPACE.fullmatch(workspace) is not None
+        known = is_name(workspace)
         match authorize(principal, workspace, kind, verb) if known else Decision.HIDDEN:
             case Decision.ALLOWED:
                 return principal
