@@ -192,14 +192,37 @@ async def test_a_yaml_body_is_taken(cluster: SandboxCluster) -> None:
     assert (code, born["data"]) == (201, {"day": "2026-01-01"})
 
 
-async def test_unknown_fields_are_refused_only_when_strict(cluster: SandboxCluster) -> None:
+async def test_an_apply_that_does_not_fit_the_schema_is_an_error_of_the_server(
+    cluster: SandboxCluster,
+) -> None:
+    wrong = deployment([MAIN | {"imagePullPolice": "Always"}], replicas="2")
+    code, refused = await apply(cluster, DEPLOYMENT, wrong)
+    twice, doubled = await apply(cluster, DEPLOYMENT, deployment([MAIN, MAIN]))
+    nameless, unnamed = await apply(cluster, DEPLOYMENT, deployment([{"image": "nginx:1"}]))
+
+    assert (code, twice, nameless, refused["reason"]) == (500, 500, 500, "")
+    assert refused["message"].startswith(
+        "failed to create typed patch object (default/web; apps/v1, Kind=Deployment): errors:\n  "
+    )
+    assert (
+        '.spec.template.spec.containers[name="main"].imagePullPolice: field not declared in schema'
+        in refused["message"]
+    )
+    assert ".spec.replicas: expected numeric (int or float), got" in refused["message"]
+    assert doubled["message"].endswith('.spec.template.spec.containers: duplicate entries for key [name="main"]')
+    assert 'an element that omits key field "name" (and doesn\'t have default value)' in unnamed["message"]
+
+
+async def test_unknown_fields_of_a_new_object_are_refused_only_when_strict(cluster: SandboxCluster) -> None:
     wrong = deployment([MAIN | {"imagePullPolice": "Always"}], replica=2)
-    strict, refused = await apply(cluster, DEPLOYMENT, wrong, more="&fieldValidation=Strict")
-    warned, _ = await apply(cluster, DEPLOYMENT, wrong)
+    path = DEPLOYMENT.rpartition("/")[0]
+    strict, refused = await cluster.request("POST", f"{path}?fieldValidation=Strict", wrong)
+    warned, born = await cluster.request("POST", path, wrong)
 
     assert (strict, refused["reason"], warned) == (400, "BadRequest", 201)
     assert 'unknown field "spec.replica"' in refused["message"]
     assert 'unknown field "spec.template.spec.containers[0].imagePullPolice"' in refused["message"]
+    assert "replica" not in born["spec"]
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ async def test_a_secret_value_never_comes_back_in_an_error(cluster: SandboxClust
         ("GET", "/api/v1/namespaces/default/deployments", 404),
         ("GET", "/api/v1/namespaces/default/pods/x/logs", 404),
         ("GET", "/api/v1/namespaces/default/configmaps/none", 404),
-        ("GET", "/openapi/v2", 404),
+        ("GET", "/openapi/v9", 404),
         ("GET", "/api/v1/nodes/sandbox/x/y", 404),
         ("POST", "/api/v1/namespaces/default/configmaps/cm", 405),
         ("PUT", CONFIG_MAPS, 405),
@@ -239,18 +239,20 @@ async def test_a_watch_from_a_version_of_another_life_is_told_to_begin_again(clu
         )
 
 
-async def test_more_pods_than_the_cluster_has_room_for_are_refused_by_quota(cluster: SandboxCluster) -> None:
+async def test_more_pods_than_the_cluster_has_room_for_are_refused_by_quota() -> None:
     labels = {"app": "many"}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "a", "image": "b"}]}}
     spec = {"replicas": 10**6, "selector": {"matchLabels": labels}, "template": template}
     deployments = "/apis/apps/v1/namespaces/default/deployments"
-    await cluster.request("POST", deployments, {"metadata": {"name": "many"}, "spec": spec})
-
-    async with asyncio.timeout(20):
+    async with sandbox_cluster(pods=20) as cluster, asyncio.timeout(20):
+        await cluster.request("POST", deployments, {"metadata": {"name": "many"}, "spec": spec})
         message = ""
         while "exceeded quota" not in message:
             _, found = await cluster.request("GET", f"{deployments}/many")
             conditions = found.get("status", {}).get("conditions", [])
             message = " ".join(c["message"] for c in conditions if c["type"] == "ReplicaFailure")
             await asyncio.sleep(0.05)
-    assert "limited: pods=500" in message
+        _, pods = await cluster.request("GET", "/api/v1/pods")
+
+    assert "limited: pods=20" in message
+    assert len(pods["items"]) == 20

@@ -237,7 +237,7 @@ async def test_a_changed_stateful_set_replaces_its_pods_from_the_last(cluster: S
 async def test_a_claim_of_a_waiting_class_binds_when_a_pod_uses_it(cluster: SandboxCluster) -> None:
     storage_class = {"metadata": {"name": "lazy"}, "provisioner": "x", "volumeBindingMode": "WaitForFirstConsumer"}
     await create(cluster, "/apis/storage.k8s.io/v1/storageclasses", storage_class)
-    spec = {"storageClassName": "lazy", "accessModes": ["ReadWriteOnce"]}
+    spec = {"storageClassName": "lazy", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     await create(cluster, f"{CORE}/persistentvolumeclaims", {"metadata": {"name": "data"}, "spec": spec})
     events = f"{CORE}/events?fieldSelector=involvedObject.name=data"
     await until(cluster, events, lambda rows: any(e["reason"] == "WaitForFirstConsumer" for e in rows["items"]))

@@ -22,12 +22,22 @@ from urllib.parse import urlsplit
 from locktender.embedded.cluster.cluster import Cluster
 from locktender.embedded.cluster.controllers.pace import Pace
 from locktender.embedded.cluster.kubeconfig import kubeconfig
+from locktender.embedded.cluster.policies.gate import POD_LIMIT
 from locktender.embedded.cluster.server import running_cluster
 
 FAST = 0.05
 """Pace at which a pod is ready within about 0.15 seconds."""
 
 _DEADLINE = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class WholeAnswer:
+    """Status, headers by their lower-case names, and the decoded body."""
+
+    status: int
+    headers: dict[str, str]
+    body: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +117,24 @@ class SandboxCluster:
         Raises:
             OSError, http.client.HTTPException: the connection failed.
         """
+        found = await self.answer(method, path, body, token=token, content_type=content_type)
+        return found.status, found.body
+
+    async def answer(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        token: str | None = None,
+        content_type: str = "application/json",
+    ) -> WholeAnswer:
+        """As `request`, with the headers of the answer."""
         raw = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
         headers = {"authorization": f"Bearer {self.token if token is None else token}", "content-type": content_type}
         return await asyncio.to_thread(self._request, method, path, raw, headers)
 
-    def _request(
-        self, method: str, path: str, raw: bytes | None, headers: dict[str, str]
-    ) -> tuple[int, dict[str, Any]]:
+    def _request(self, method: str, path: str, raw: bytes | None, headers: dict[str, str]) -> WholeAnswer:
         where = urlsplit(self.server)
         context = ssl.create_default_context(cadata=self.ca_pem)
         connection = http.client.HTTPSConnection(where.hostname or "", where.port, context=context, timeout=_DEADLINE)
@@ -121,7 +142,8 @@ class SandboxCluster:
             connection.request(method, path, raw, headers)
             answer = connection.getresponse()
             text = answer.read()
-            return answer.status, json.loads(text) if text.startswith(b"{") else {"text": text.decode()}
+            body = json.loads(text) if text.startswith(b"{") else {"text": text.decode()}
+            return WholeAnswer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, body)
 
 
 @contextlib.asynccontextmanager
@@ -132,6 +154,8 @@ async def sandbox_cluster(
     pace: float = FAST,
     process: bool = False,
     cluster: Cluster | None = None,
+    persist: bool = False,
+    pods: int = POD_LIMIT,
 ) -> AsyncGenerator[SandboxCluster, None]:
     """A cluster for as long as the context lasts.
 
@@ -141,25 +165,30 @@ async def sandbox_cluster(
         pace: factor on all delays of the controllers; 1 is the speed of a demonstration.
         process: run it as a process of its own, which survives a blocked event loop.
         cluster: in-process only, a cluster with parts of one's own.
+        persist: keep objects in `state`, to go on from there with the next cluster on it.
+        pods: how many pods the cluster takes; a `cluster` of one's own has its own number.
     """
     with contextlib.ExitStack() as stack:
         directory = state or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sandbox-cluster-")))
         if process:
-            async with _as_process(directory, port, pace) as sandbox:
+            options = ("--port", str(port), "--pace", str(pace), "--pods", str(pods))
+            async with _as_process(directory, (*options, "--persist") if persist else options) as sandbox:
                 yield sandbox
             return
-        async with running_cluster(directory, port=port, cluster=cluster, pace=Pace(factor=pace)) as running:
+        inside = cluster or Cluster(pods=pods)
+        serving = running_cluster(directory, port=port, cluster=inside, pace=Pace(factor=pace), persist=persist)
+        async with serving as running:
             yield SandboxCluster(running.server, running.token, running.authority.decode(), directory)
 
 
 @contextlib.asynccontextmanager
-async def _as_process(directory: Path, port: int, pace: float) -> AsyncGenerator[SandboxCluster, None]:
+async def _as_process(directory: Path, options: tuple[str, ...]) -> AsyncGenerator[SandboxCluster, None]:
     ready = directory / "ready"
     # A process that was killed leaves its file behind.
     await asyncio.to_thread(ready.unlink, missing_ok=True)
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "locktender.embedded.cluster"),
-        *("--state", str(directory), "--port", str(port), "--pace", str(pace), "--ready-file", str(ready)),
+        *("--state", str(directory), "--ready-file", str(ready), *options),
     )
     try:
         async with asyncio.timeout(_DEADLINE):

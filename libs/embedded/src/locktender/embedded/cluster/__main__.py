@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 from locktender.contracts.kernel.errors import LocktenderError
+from locktender.embedded.cluster.cluster import Cluster
 from locktender.embedded.cluster.controllers.pace import Pace
+from locktender.embedded.cluster.policies.gate import POD_LIMIT
 from locktender.embedded.cluster.server import running_cluster
 
 _log = logging.getLogger("locktender.sandbox")
@@ -21,23 +23,33 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 keeps the port of last time")
     parser.add_argument("--ready-file", type=Path, help="written with the server's address once it answers")
     parser.add_argument("--pace", type=float, default=1.0, help="factor on every delay: 0.1 is ten times as fast")
+    parser.add_argument("--persist", action="store_true", help="keep objects over restarts, even after a kill")
+    parser.add_argument("--pods", type=int, default=POD_LIMIT, help="pods that the cluster takes at most")
     chosen = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(name)s: %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     try:
-        asyncio.run(_serve(chosen.state, chosen.port, chosen.ready_file, Pace(factor=chosen.pace)))
+        asyncio.run(_serve(chosen))
     except (LocktenderError, OSError) as fault:
         _log.error("cannot start: %s", fault)
         return 1
     return 0
 
 
-async def _serve(state: Path, port: int, ready_file: Path | None, pace: Pace) -> None:
+async def _serve(chosen: argparse.Namespace) -> None:
+    ready_file: Path | None = chosen.ready_file
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    async with running_cluster(state, port=port, pace=pace) as running:
+    serving = running_cluster(
+        chosen.state,
+        port=chosen.port,
+        cluster=Cluster(pods=chosen.pods),
+        pace=Pace(factor=chosen.pace),
+        persist=chosen.persist,
+    )
+    async with serving as running:
         _log.info("listening on %s, kubeconfig in %s", running.server, running.kubeconfig)
         if ready_file is not None:
             await asyncio.to_thread(_announce, ready_file, running.server)

@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 
 from locktender.contracts.kernel.clock import Clock
 
+STAMP = "%Y-%m-%dT%H:%M:%SZ"
+
 
 class LoopClock:
     """A `Clock` on the running event loop and the system's wall time."""
@@ -21,4 +23,4 @@ class LoopClock:
 
 def stamp(clock: Clock) -> str:
     """The present as Kubernetes writes it: UTC, whole seconds."""
-    return clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+    return clock.now().strftime(STAMP)

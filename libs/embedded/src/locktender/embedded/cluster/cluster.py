@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from locktender.contracts.kernel.clock import Clock
 from locktender.embedded.cluster.auth import Tokens
 from locktender.embedded.cluster.clock import LoopClock
+from locktender.embedded.cluster.crds.kinds import CustomKinds
 from locktender.embedded.cluster.faults import Faults
+from locktender.embedded.cluster.journal import Saved
 from locktender.embedded.cluster.ledger import Ledger
 from locktender.embedded.cluster.objects import Key, Store
+from locktender.embedded.cluster.policies.gate import POD_LIMIT, Gate
 from locktender.embedded.cluster.resources import Registry
 from locktender.embedded.cluster.shapes import Obj
 from locktender.embedded.cluster.writes import Author, Writer
@@ -18,20 +21,28 @@ _SERVER = Author("kube-apiserver")
 
 @dataclass
 class Cluster:
-    """Everything that a request or a controller works on."""
+    """Everything that a request or a controller works on.
+
+    Attributes:
+        pods: how many pods the cluster takes at most.
+    """
 
     clock: Clock = field(default_factory=LoopClock)
     registry: Registry = field(default_factory=Registry)
     store: Store = field(init=False)
     faults: Faults = field(default_factory=Faults)
     watches: set[asyncio.Event] = field(default_factory=set[asyncio.Event])
+    pods: int = POD_LIMIT
 
     def __post_init__(self) -> None:
         # Milliseconds: a cluster that starts anew is ahead of all versions of its earlier life.
         self.store = Store(int(self.clock.now().timestamp() * 1000))
         self.tokens = Tokens(self.clock)
         self.ledger = Ledger(self.clock)
+        self.kinds = CustomKinds(self.store, self.registry)
         self.writer = Writer(self.store, self.registry, self.clock)
+        self.gate = Gate(self.store, self.registry, self.faults, self.pods)
+        self.writer.admit = self.gate.admit
         self.found()
 
     def found(self) -> None:
@@ -41,6 +52,12 @@ class Cluster:
         self._ensure("nodes", "", _node())
         self._ensure("storageclasses.storage.k8s.io", "", _storage_class())
         self._ensure("services", "default", _api_service())
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from what another cluster saved. Call it before the cluster serves or its controllers run."""
+        self.store.restore(saved.version, saved.objects)
+        self.kinds.refresh()
+        self.found()
 
     def end_watches(self) -> None:
         """End every open watch, so that the server can close."""
@@ -83,7 +100,7 @@ def _node() -> Obj:
                 "containerRuntimeVersion": "sandbox://1",
                 "kernelVersion": "sandbox",
                 "kubeProxyVersion": "",
-                "kubeletVersion": "v1.34.1",
+                "kubeletVersion": "v1.37.0",
                 "machineID": "sandbox",
                 "operatingSystem": "linux",
                 "osImage": "sandbox",

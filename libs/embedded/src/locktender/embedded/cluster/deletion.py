@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from locktender.embedded.cluster.clock import stamp
+from locktender.embedded.cluster.crds.definition import CLEANUP, CRDS
 from locktender.embedded.cluster.objects import Key
 from locktender.embedded.cluster.refusal import bad_request, conflict, not_found
 from locktender.embedded.cluster.resources import Resource
@@ -68,11 +69,11 @@ def delete(writer: Writer, resource: Resource, key: Key, wanted: Options) -> tup
     if obj is None:
         raise not_found(resource, key.name)
     _check(resource, key, obj, wanted)
-    if wanted.dry_run:
-        return obj, False
-    if wanted.policy == "Orphan":
+    if wanted.policy == "Orphan" and not wanted.dry_run:
         _orphan(writer, obj)
     going = _mark(writer, resource, obj, wanted)
+    if wanted.dry_run:
+        return going or obj, going is None
     if going is not None:
         return writer.store.put(key.kind, going) if going is not obj else obj, False
     writer.store.remove(key)
@@ -96,17 +97,21 @@ def _mark(writer: Writer, resource: Resource, obj: Obj, wanted: Options) -> Obj 
     """The object marked as going, the same object when it already is, None when it may go at once."""
     waits_for_dependents = wanted.policy == "Foreground" and bool(writer.store.dependents(uid_of(obj)))
     grace = _grace(resource, obj, wanted)
-    stays = resource.qualified == "namespaces" or bool(grace) or bool(list_at(obj, "metadata", "finalizers"))
+    stays = resource.qualified in ("namespaces", CRDS) or bool(grace) or bool(list_at(obj, "metadata", "finalizers"))
     if not stays and not waits_for_dependents:
         return None
     if is_going(obj) and not waits_for_dependents:
         return obj
     going = clone(obj)
     metadata = going["metadata"]
+    if resource.counted and not is_going(obj):
+        metadata["generation"] = int_at(metadata, "generation") + 1
     metadata.setdefault("deletionTimestamp", stamp(writer.clock))
     metadata.setdefault("deletionGracePeriodSeconds", grace)
     if waits_for_dependents and FOREGROUND not in list_at(metadata, "finalizers"):
         metadata["finalizers"] = [*list_at(metadata, "finalizers"), FOREGROUND]
+    if resource.qualified == CRDS:
+        metadata["finalizers"] = [*list_at(metadata, "finalizers"), CLEANUP]
     if resource.qualified == "namespaces":
         own(going, "status")["phase"] = "Terminating"
     return going

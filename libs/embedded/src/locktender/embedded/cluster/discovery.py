@@ -1,12 +1,14 @@
 """What clients ask before anything else: the version, the groups and the kinds of each."""
 
+from locktender.embedded.cluster.crds.definition import priority
 from locktender.embedded.cluster.resources import Registry, Resource
+from locktender.embedded.cluster.reviews import REVIEWS
 from locktender.embedded.cluster.shapes import Obj
 
 VERSION: Obj = {
     "major": "1",
-    "minor": "34",
-    "gitVersion": "v1.34.1+locktender-sandbox",
+    "minor": "37",
+    "gitVersion": "v1.37.0+locktender-sandbox",
     "gitCommit": "sandbox",
     "gitTreeState": "clean",
     "buildDate": "1970-01-01T00:00:00Z",
@@ -15,8 +17,7 @@ VERSION: Obj = {
     "platform": "linux/amd64",
 }
 
-_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
-_PART_VERBS = ["get", "patch", "update"]
+PART_VERBS = ["get", "patch", "update"]
 
 
 def core_versions(server: str) -> Obj:
@@ -30,18 +31,18 @@ def core_versions(server: str) -> Obj:
 
 def groups(registry: Registry) -> Obj:
     """The answer to `/apis`."""
-    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": list(_groups(registry).values())}
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": list(grouped(registry).values())}
 
 
 def group(registry: Registry, name: str) -> Obj | None:
     """The answer to `/apis/GROUP`, None when the group is not served."""
-    found = _groups(registry).get(name)
+    found = grouped(registry).get(name)
     return None if found is None else {"kind": "APIGroup", "apiVersion": "v1", **found}
 
 
 def kinds(registry: Registry, group_name: str, version: str) -> Obj | None:
     """The answer to `/api/v1` or `/apis/GROUP/VERSION`, None when nothing is served there."""
-    served = [r for r in registry if (r.group, r.version) == (group_name, version)]
+    served = [r for r in (*registry, *REVIEWS) if (r.group, r.version) == (group_name, version)]
     if not served:
         return None
     return {
@@ -52,15 +53,21 @@ def kinds(registry: Registry, group_name: str, version: str) -> Obj | None:
     }
 
 
-def _groups(registry: Registry) -> dict[str, Obj]:
+def grouped(registry: Registry) -> dict[str, Obj]:
+    """Every group but the core one, by name, with its versions in the order of preference."""
     found: dict[str, Obj] = {}
-    for name, version in registry.versions():
-        if not name:
-            continue
-        listed = {"groupVersion": f"{name}/{version}", "version": version}
-        entry = found.setdefault(name, {"name": name, "versions": [], "preferredVersion": listed})
-        entry["versions"].append(listed)
+    for resource in (*registry, *REVIEWS):
+        if resource.group and resource.group not in found:
+            versions = versions_of(registry, resource.group)
+            listed = [{"groupVersion": f"{resource.group}/{version}", "version": version} for version in versions]
+            found[resource.group] = {"name": resource.group, "versions": listed, "preferredVersion": listed[0]}
     return found
+
+
+def versions_of(registry: Registry, name: str) -> list[str]:
+    """The versions of a group, the preferred one first."""
+    found = {resource.version for resource in (*registry, *REVIEWS) if resource.group == name}
+    return sorted(found, key=priority, reverse=True)
 
 
 def _entries(resource: Resource) -> list[Obj]:
@@ -69,7 +76,7 @@ def _entries(resource: Resource) -> list[Obj]:
         "singularName": resource.singular,
         "namespaced": resource.namespaced,
         "kind": resource.kind,
-        "verbs": _VERBS,
+        "verbs": list(resource.verbs),
     }
     if resource.short:
         entry["shortNames"] = list(resource.short)
@@ -90,5 +97,5 @@ def _part(resource: Resource, name: str, kind: str) -> Obj:
         "singularName": "",
         "namespaced": resource.namespaced,
         "kind": kind,
-        "verbs": _PART_VERBS,
+        "verbs": PART_VERBS,
     }

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-from locktender.embedded.cluster.api import Answer
+from locktender.contracts.kernel.clock import Clock
+from locktender.embedded.cluster.calls import Answer
 from locktender.embedded.cluster.faults import Fault
 from locktender.embedded.cluster.refusal import Refusal, too_large
 from locktender.embedded.cluster.request import BODY_LIMIT, query_of
@@ -14,14 +15,21 @@ Message: TypeAlias = MutableMapping[str, Any]
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
-Drop: TypeAlias = Callable[[tuple[str, int]], None]
-"""Closes the connection of a client at once, without an answer."""
+
+
+class Drop(Protocol):
+    """Closes the connection of a client at once, without an answer; with `reset`, by a TCP reset."""
+
+    def __call__(self, client: tuple[str, int], /, *, reset: bool) -> None: ...
+
+
+_PORTION = 64
 
 
 class Exchange:
     """One request and its answer."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, drop: Drop) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, drop: Drop, clock: Clock) -> None:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.query = query_of(scope["query_string"])
@@ -29,7 +37,9 @@ class Exchange:
         self._receive = receive
         self._send = send
         self._drop = drop
+        self._clock = clock
         self._started = False
+        self._rate = 0.0
 
     def header(self, name: bytes) -> str:
         """A request header by its lower-case name, "" when it is missing."""
@@ -60,12 +70,15 @@ class Exchange:
     async def answer(self, answer: Answer, *, cut: bool = False) -> None:
         """Send a complete answer, or with `cut` its first half."""
         raw = json.dumps(answer.body, separators=(",", ":")).encode() + b"\n"
-        await self._start(answer.code, b"application/json", answer.headers, len(raw))
+        headers = {name: value for name, value in answer.headers.items() if name != "content-type"}
+        media = answer.headers.get("content-type", "application/json").encode()
+        await self._start(answer.code, media, headers, len(raw))
         if cut:
             # Returning with the body unfinished makes the server close the connection after what was sent.
-            await self._send({"type": "http.response.body", "body": raw[: len(raw) // 2], "more_body": True})
+            await self._body(raw[: len(raw) // 2])
         else:
-            await self._send({"type": "http.response.body", "body": raw})
+            await self._body(raw)
+            await self.end()
 
     async def refuse(self, refusal: Refusal) -> None:
         """Answer with a refusal; when the answer has begun already, the connection closes instead."""
@@ -86,10 +99,17 @@ class Exchange:
         refusal = fault.refusal()
         if refusal is not None:
             raise refusal
-        if fault.drop:
-            self._drop(self._scope["client"])
+        if fault.silent:
+            await self.begin()
             await self.gone()
-        return fault.drop
+        if fault.drop or fault.reset:
+            self._drop(self._scope["client"], reset=fault.reset)
+            await self.gone()
+        return fault.drop or fault.reset or fault.silent
+
+    def slow_down(self, rate: float) -> None:
+        """Send the answer at `rate` bytes per second from now on; 0 is as fast as it goes."""
+        self._rate = rate
 
     async def begin(self) -> None:
         """Start a stream of lines."""
@@ -98,11 +118,18 @@ class Exchange:
     async def line(self, event: Obj, *, cut: bool) -> bool:
         """Send one line. With `cut`, half of it, and False."""
         raw = json.dumps(event, separators=(",", ":")).encode() + b"\n"
-        part = raw[: len(raw) // 2] if cut else raw
-        await self._send({"type": "http.response.body", "body": part, "more_body": True})
+        await self._body(raw[: len(raw) // 2] if cut else raw)
         return not cut
 
+    async def _body(self, raw: bytes) -> None:
+        portion = _PORTION if self._rate else max(1, len(raw))
+        for start in range(0, len(raw), portion):
+            await self._send({"type": "http.response.body", "body": raw[start : start + portion], "more_body": True})
+            if self._rate:
+                await self._clock.sleep(portion / self._rate)
+
     async def end(self) -> None:
+        """Finish the answer."""
         await self._send({"type": "http.response.body", "body": b""})
 
     async def _start(self, code: int, media: bytes, headers: dict[str, str], length: int | None) -> None:

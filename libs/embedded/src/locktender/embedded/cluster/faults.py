@@ -1,17 +1,20 @@
 """Trouble on demand: what tests ask the server to do wrong.
 
 A rule matches requests by verb, kind, namespace, name and user, and acts on each until its count is used up. Rules are
-tried in order and the first that matches decides. Images are another table: pods whose image contains the text behave
-as said, see `behaviour`.
+tried in order and the first that matches decides. A rule with a `webhook` stands for an admission webhook instead: it
+matches whatever is created or updated, by controllers too. Images are another table: pods whose image contains the
+text behave as said, see `behaviour`.
 """
 
 from dataclasses import dataclass, field
 
 from locktender.embedded.cluster.refusal import Refusal, bad_request
 from locktender.embedded.cluster.request import Target
-from locktender.embedded.cluster.shapes import Obj, obj_at, objs_at, text_at
+from locktender.embedded.cluster.resources import Resource
+from locktender.embedded.cluster.shapes import Obj, name_of, namespace_of, obj_at, objs_at, text_at
 
 _REASONS = {
+    400: "BadRequest",
     401: "Unauthorized",
     403: "Forbidden",
     404: "NotFound",
@@ -35,8 +38,16 @@ class Fault:
         retry_after: seconds, sent as `Retry-After` with the status; 0 for none.
         latency: seconds to wait before anything happens.
         drop: close the connection without an answer.
-        cut: send the first half of the answer, then close.
-        after: for `status`, `drop` and `cut`: only after the effect of the request took place.
+        reset: the same by a TCP reset, as a firewall or a dying host does.
+        cut: send the first half of the answer, then close. In a watch: half a line, after `events` whole ones.
+        after: for `status`, `drop`, `reset` and `cut`: only after the effect of the request took place.
+        silent: accept, send the head of the answer and then nothing at all, for as long as the client stays. In a
+            watch after `events` events; not even bookmarks are sent.
+        events: how many events a watch still delivers before `silent`, `cut` or `ends` holds; 0 for none.
+        ends: end a watch properly after `events` events, though nobody asked for its end.
+        trickle: bytes per second at which the answer is sent; 0 for at once.
+        webhook: name of a webhook that denies with `message`; `status` is then 400 unless said. `verb` is `create`
+            or `update`, and `user` means nothing.
         count: how many requests it still hits; below zero for all of them.
     """
 
@@ -50,20 +61,35 @@ class Fault:
     retry_after: int = 0
     latency: float = 0.0
     drop: bool = False
+    reset: bool = False
     cut: bool = False
     after: bool = False
+    silent: bool = False
+    events: int = 0
+    ends: bool = False
+    trickle: float = 0.0
+    webhook: str = ""
     count: int = -1
     hits: int = 0
 
     def matches(self, target: Target, user: str) -> bool:
-        pairs = (
-            (self.verb, target.verb),
-            (self.resource, target.resource.plural),
-            (self.namespace, target.namespace),
-            (self.name, target.name),
-            (self.user, user),
-        )
-        return self.count != 0 and all(not wanted or wanted == found for wanted, found in pairs)
+        """Whether the rule is about a request."""
+        if self.webhook or (self.user and self.user != user):
+            return False
+        return self._is_about(target.verb, target.resource.plural, target.namespace, target.name)
+
+    def denies(self, verb: str, resource: Resource, obj: Obj) -> bool:
+        """Whether the rule is a webhook that denies the writing of an object."""
+        return bool(self.webhook) and self._is_about(verb, resource.plural, namespace_of(obj), name_of(obj))
+
+    def _is_about(self, *found: str) -> bool:
+        wanted = (self.verb, self.resource, self.namespace, self.name)
+        return self.count != 0 and all(not said or said == is_ for said, is_ in zip(wanted, found, strict=True))
+
+    def take(self) -> None:
+        """Count a request that the rule decides about."""
+        self.hits += 1
+        self.count -= self.count > 0
 
     def refusal(self) -> Refusal | None:
         """The refusal that `status` asks for."""
@@ -86,10 +112,23 @@ class Faults:
         """The rule that decides about a request, counted."""
         for rule in self.rules:
             if rule.matches(target, user):
-                rule.hits += 1
-                rule.count -= rule.count > 0
+                rule.take()
                 return rule
         return None
+
+    def judge(self, resource: Resource, before: Obj | None, after: Obj) -> None:
+        """Pass a write, or deny it as the first webhook rule does that is about it.
+
+        Raises:
+            Refusal: in the words of the real server.
+        """
+        verb = "create" if before is None else "update"
+        for rule in self.rules:
+            if rule.denies(verb, resource, after):
+                rule.take()
+                message = f'admission webhook "{rule.webhook}" denied the request: {rule.message}'
+                code = rule.status or 400
+                raise Refusal(code, _REASONS.get(code, ""), message)
 
     def replace(self, table: Obj) -> None:
         """Take over a new table: `{"rules": [...], "images": {"text": "behaviour"}}`.

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from locktender.embedded.cluster.listkeys import Names, elements, is_whole
+from locktender.embedded.cluster.listkeys import Names, Shape, elements
 from locktender.embedded.cluster.shapes import Obj, is_list, is_obj, own
 
 Field: TypeAlias = tuple[str, ...]
@@ -30,7 +30,7 @@ _SERVER_FIELDS = frozenset(
 )
 
 
-def fields_of(kind: str, obj: Obj) -> dict[Field, Any]:
+def fields_of(shape: Shape, obj: Obj) -> dict[Field, Any]:
     """The ownable fields of an object with their values.
 
     An item of a keyed list is itself a field (its value is None here), beside the fields inside it.
@@ -42,18 +42,18 @@ def fields_of(kind: str, obj: Obj) -> dict[Field, Any]:
         if name == "metadata" and is_obj(value):
             kept = {key: item for key, item in value.items() if key not in _SERVER_FIELDS}
             if kept:
-                _walk(kind, kept, ("f:metadata",), ("metadata",), found)
+                _walk(shape, kept, ("f:metadata",), ("metadata",), found)
             continue
-        _walk(kind, value, (f"f:{name}",), (name,), found)
+        _walk(shape, value, (f"f:{name}",), (name,), found)
     return found
 
 
-def _walk(kind: str, value: Any, path: Field, names: Names, found: dict[Field, Any]) -> None:
-    if is_obj(value) and value and not is_whole(kind, names):
+def _walk(shape: Shape, value: Any, path: Field, names: Names, found: dict[Field, Any]) -> None:
+    if is_obj(value) and value and not shape.is_whole(names):
         for name, item in value.items():
-            _walk(kind, item, (*path, f"f:{name}"), (*names, name), found)
+            _walk(shape, item, (*path, f"f:{name}"), (*names, name), found)
         return
-    items = elements(kind, names, value) if is_list(value) else None
+    items = elements(shape, names, value) if is_list(value) else None
     if not items:
         found[path] = value
         return
@@ -61,7 +61,7 @@ def _walk(kind: str, value: Any, path: Field, names: Names, found: dict[Field, A
         found[*path, element] = None
         if is_obj(item):
             for name, inner in item.items():
-                _walk(kind, inner, (*path, element, f"f:{name}"), (*names, name), found)
+                _walk(shape, inner, (*path, element, f"f:{name}"), (*names, name), found)
 
 
 def to_v1(fields: Iterable[Field]) -> Obj:

@@ -1,13 +1,19 @@
 """The cluster over ASGI: from a connection to an answer, with faults on the way."""
 
 import asyncio
+import contextlib
 import logging
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import replace
 
-from locktender.embedded.cluster.api import Answer, Call, serve
+from locktender.embedded.cluster.api import serve
 from locktender.embedded.cluster.auth import Bearer, authorize
+from locktender.embedded.cluster.calls import Answer, Call, warning
 from locktender.embedded.cluster.cluster import Cluster
-from locktender.embedded.cluster.discovery import VERSION, core_versions, group, groups, kinds
+from locktender.embedded.cluster.discovery import VERSION
 from locktender.embedded.cluster.exchange import Drop, Exchange, Receive, Scope, Send
+from locktender.embedded.cluster.extras import discover, serve_extra
+from locktender.embedded.cluster.faults import Fault
 from locktender.embedded.cluster.refusal import Refusal, internal, no_such_path
 from locktender.embedded.cluster.request import (
     MUTATING,
@@ -18,6 +24,7 @@ from locktender.embedded.cluster.request import (
 from locktender.embedded.cluster.sandbox import KeepToken, serve_sandbox
 from locktender.embedded.cluster.selectors import selection
 from locktender.embedded.cluster.shapes import Obj
+from locktender.embedded.cluster.tables.present import presented, presented_events
 from locktender.embedded.cluster.watch import events, wanted
 
 _PROBES = ("/healthz", "/livez", "/readyz")
@@ -39,7 +46,7 @@ class ClusterApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        exchange = Exchange(scope, receive, send, self._drop)
+        exchange = Exchange(scope, receive, send, self._drop, self._cluster.clock)
         try:
             await self._route(exchange)
         except Refusal as refusal:
@@ -64,16 +71,10 @@ class ClusterApp:
         match steps:
             case ["sandbox", _]:
                 await self._sandbox(exchange, bearer)
-            case ["api"]:
-                await exchange.answer(Answer(200, core_versions(self._server)))
-            case ["apis"]:
-                await exchange.answer(Answer(200, groups(registry)))
-            case ["apis", name]:
-                await exchange.answer(Answer(200, _known(group(registry, name))))
-            case ["api", version]:
-                await exchange.answer(Answer(200, _known(kinds(registry, "", version))))
-            case ["apis", name, version]:
-                await exchange.answer(Answer(200, _known(kinds(registry, name, version))))
+            case ["api" | "apis"] | ["api" | "apis", _] | ["apis", _, _]:
+                await exchange.answer(discover(registry, self._server, steps, exchange.header(b"accept")))
+            case ["openapi", *_] | ["apis", "authorization.k8s.io" | "authentication.k8s.io", *_]:
+                await exchange.answer(await serve_extra(self._cluster, bearer, exchange))
             case ["api", _, _, *_] | ["apis", _, _, _, *_]:
                 target = target_of(registry, exchange.method, exchange.path, exchange.query)
                 await self._resource(exchange, bearer, target)
@@ -96,9 +97,7 @@ class ClusterApp:
         try:
             authorize(bearer, target)
             raw = await exchange.body()
-            fault = self._cluster.faults.hit(target, bearer.user)
-            if fault and fault.latency:
-                await self._cluster.clock.sleep(fault.latency)
+            fault = await self._hit(exchange, bearer, target)
             if fault and not fault.after and await exchange.fails(fault):
                 self._record(exchange, bearer, target, Answer(0, {}, submitted=_readable(raw)))
                 return
@@ -109,12 +108,27 @@ class ClusterApp:
         self._record(exchange, bearer, target, answer)
         if fault and fault.after and await exchange.fails(fault):
             return
-        await exchange.answer(answer, cut=bool(fault and fault.cut))
+        await exchange.answer(self._shown(exchange, target, answer), cut=bool(fault and fault.cut))
 
     def _serve(self, exchange: Exchange, target: Target, raw: bytes) -> Answer:
         content_type = exchange.header(b"content-type").partition(";")[0].strip().lower()
         agent = exchange.header(b"user-agent")
-        return serve(self._cluster, Call(target, exchange.query, content_type, agent, raw))
+        answer = serve(self._cluster, Call(target, exchange.query, content_type, agent, raw))
+        if target.verb in ("create", "update", "patch") and answer.code in (200, 201):
+            told = self._cluster.gate.warnings(target.resource, target.namespace, answer.body)
+            said = [text for text in (answer.headers.get("warning"), warning(told).get("warning")) if text]
+            return replace(answer, headers=answer.headers | ({"warning": ", ".join(said)} if said else {}))
+        return answer
+
+    def _shown(self, exchange: Exchange, target: Target, answer: Answer) -> Answer:
+        how = exchange.header(b"accept"), self._cluster.clock, exchange.query.get("includeObject", "Metadata")
+        return presented(answer, target.resource, *how)
+
+    def _shown_events(
+        self, exchange: Exchange, target: Target, stream: AsyncGenerator[Obj, None]
+    ) -> AsyncGenerator[Obj, None]:
+        how = exchange.header(b"accept"), self._cluster.clock, exchange.query.get("includeObject", "Metadata")
+        return presented_events(stream, target.resource, *how)
 
     def _record(self, exchange: Exchange, bearer: Bearer, target: Target, answer: Answer) -> None:
         if target.verb in MUTATING:
@@ -124,10 +138,8 @@ class ClusterApp:
         query, cluster = exchange.query, self._cluster
         matches = selection(query.get("labelSelector", ""), query.get("fieldSelector", ""))
         wish = wanted(target.resource, target.namespace, target.name, matches, query)
-        fault = cluster.faults.hit(target, bearer.user)
-        if fault and fault.latency:
-            await cluster.clock.sleep(fault.latency)
-        if fault and await exchange.fails(fault):
+        fault = await self._hit(exchange, bearer, target)
+        if fault and not fault.events and await exchange.fails(fault):
             return
         stop = asyncio.Event()
         cluster.watches.add(stop)
@@ -135,14 +147,45 @@ class ClusterApp:
             async with asyncio.TaskGroup() as group:
                 listener = group.create_task(_until_gone(exchange, cluster, stop))
                 await exchange.begin()
-                async for event in events(cluster.store, cluster.clock, wish, stop):
-                    if not await exchange.line(event, cut=bool(fault and fault.cut)):
-                        break
-                else:
-                    await exchange.end()
+                found = events(cluster.store, cluster.clock, wish, stop)
+                async with contextlib.aclosing(self._shown_events(exchange, target, found)) as stream:
+                    if not (fault and await self._disturbed(exchange, stream, fault, stop)):
+                        async for event in stream:
+                            await exchange.line(event, cut=False)
+                        await exchange.end()
                 listener.cancel()
         finally:
             cluster.watches.discard(stop)
+
+    async def _hit(self, exchange: Exchange, bearer: Bearer, target: Target) -> Fault | None:
+        """The fault that decides about a request, after the time that it costs."""
+        fault = self._cluster.faults.hit(target, bearer.user)
+        if fault and fault.latency:
+            await self._cluster.clock.sleep(fault.latency)
+        exchange.slow_down(fault.trickle if fault else 0.0)
+        return fault
+
+    async def _disturbed(
+        self, exchange: Exchange, stream: AsyncIterator[Obj], fault: Fault, stop: asyncio.Event
+    ) -> bool:
+        """Send the events that a fault lets through, and let it happen; False when the stream is to go on."""
+        if not (fault.events or fault.cut or fault.ends):
+            return False
+        left = fault.events
+        # `ends` alone ends it before its first event.
+        async for event in stream if left or fault.cut else _none():
+            if not await exchange.line(event, cut=not left):
+                return True
+            left -= 1
+            if not left and not fault.cut:
+                break
+        if fault.silent:
+            await stop.wait()
+        elif fault.ends:
+            await exchange.end()
+        elif not await exchange.fails(fault):
+            return False
+        return True
 
 
 def _readable(raw: bytes) -> Obj:
@@ -153,10 +196,9 @@ def _readable(raw: bytes) -> Obj:
         return {}
 
 
-def _known(found: Obj | None) -> Obj:
-    if found is None:
-        raise no_such_path()
-    return found
+async def _none() -> AsyncIterator[Obj]:
+    for event in list[Obj]():
+        yield event
 
 
 async def _until_gone(exchange: Exchange, cluster: Cluster, stop: asyncio.Event) -> None:

@@ -6,7 +6,7 @@ change, over all kinds. The log is bounded: a reader that asks for something old
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -127,6 +127,23 @@ class Store:
 
     def unsubscribe(self, waiting: asyncio.Event) -> None:
         self._waiting.discard(waiting)
+
+    def everything(self) -> Iterator[tuple[str, Obj]]:
+        """Every object with its kind. The store must not change while the caller goes through them."""
+        for kind, rows in self._objects.items():
+            for obj in rows.values():
+                yield kind, obj
+
+    def restore(self, version: int, objects: Iterable[tuple[str, Obj]]) -> None:
+        """Hold exactly these objects, as of `version`, and no log. Nobody is told: do it before anybody listens."""
+        self.version = self._compacted = version
+        self._log.clear()
+        self._objects.clear()
+        self._dependents.clear()
+        for kind, obj in objects:
+            key = Key(kind, namespace_of(obj), name_of(obj))
+            self._objects.setdefault(kind, {})[key.namespace, key.name] = obj
+            self._link(key, obj)
 
     def clear(self) -> None:
         """Remove every object one by one, so that watchers see it."""

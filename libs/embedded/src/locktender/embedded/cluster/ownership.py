@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from locktender.embedded.cluster.fieldset import Field, fields_of, from_v1, to_v1
+from locktender.embedded.cluster.listkeys import Shape
 from locktender.embedded.cluster.shapes import Obj, obj_at, objs_at, text_at
 
 Operation: TypeAlias = Literal["Apply", "Update"]
@@ -61,12 +62,13 @@ def record(obj: Obj, owners: Iterable[Owner]) -> None:
     kept = [owner for owner in owners if owner.fields]
     kept.sort(key=lambda o: (o.operation != "Apply", o.time, o.manager, o.subresource))
     if kept:
-        obj["metadata"]["managedFields"] = [_entry(owner) for owner in kept]
+        obj["metadata"]["managedFields"] = [entry_of(owner) for owner in kept]
     else:
         obj["metadata"].pop("managedFields", None)
 
 
-def _entry(owner: Owner) -> Obj:
+def entry_of(owner: Owner) -> Obj:
+    """An owner as an object records it."""
     entry: Obj = {
         "manager": owner.manager,
         "operation": owner.operation,
@@ -80,13 +82,16 @@ def _entry(owner: Owner) -> Obj:
     return entry
 
 
-def after_update(kind: str, before: Obj | None, after: Obj, writer: Owner) -> list[Owner]:
+def after_update(shape: Shape, before: Obj | None, after: Obj, writer: Owner) -> list[Owner]:
     """The owners after a plain write: the writer owns what it changed, nobody owns what is gone."""
-    old = fields_of(kind, before) if before is not None else {}
-    new = fields_of(kind, after)
+    # Parts that are the same hold no field that changed hands.
+    known = before or {}
+    same = {name for name, value in known.items() if after.get(name) == value}
+    old = fields_of(shape, {name: value for name, value in known.items() if name not in same})
+    new = fields_of(shape, {name: value for name, value in after.items() if name not in same})
     removed = old.keys() - new.keys()
     changed = {field for field, value in new.items() if field not in old or old[field] != value}
-    owners = owners_of(before) if before is not None else []
+    owners = owners_of(after) if before is not None else []
     mine = next((owner for owner in owners if owner.is_same(writer)), None)
     others = [owner.without(removed | changed) for owner in owners if owner is not mine]
     held = mine.fields - removed if mine else frozenset[Field]()

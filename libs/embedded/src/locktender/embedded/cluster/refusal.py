@@ -1,10 +1,14 @@
 """Every answer of the API that is not a success, as the `Status` object Kubernetes clients expect."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from locktender.contracts.kernel.errors import LocktenderError
 from locktender.embedded.cluster.resources import Resource
 from locktender.embedded.cluster.shapes import Obj
+
+Cause: TypeAlias = tuple[str, str, str]
+"""A broken rule: field, reason, message."""
 
 
 class Refusal(LocktenderError):
@@ -100,9 +104,29 @@ def expired(asked: int, oldest: int) -> Refusal:
     return Refusal(410, "Expired", f"too old resource version: {asked} ({oldest})")
 
 
+def continue_expired() -> Refusal:
+    message = (
+        "The provided continue parameter is too old to display a consistent list result. You can start a new list "
+        "without the continue parameter."
+    )
+    return Refusal(410, "Expired", message)
+
+
+def too_new(asked: int, current: int) -> Refusal:
+    message = f"Too large resource version: {asked}, current: {current}"
+    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    details: Obj = {"causes": [cause], "retryAfterSeconds": 1}
+    return Refusal(504, "Timeout", message, details=details, headers={"retry-after": "1"})
+
+
 def too_large(limit: int) -> Refusal:
     message = f"Request entity too large: limit is {limit}"
     return Refusal(413, "RequestEntityTooLarge", message)
+
+
+def not_acceptable(served: Sequence[str]) -> Refusal:
+    message = f"only the following media types are accepted: {', '.join(served)}"
+    return Refusal(406, "NotAcceptable", message)
 
 
 def unsupported_media(content_type: str, accepted: Sequence[str]) -> Refusal:
@@ -113,7 +137,7 @@ def unsupported_media(content_type: str, accepted: Sequence[str]) -> Refusal:
     return Refusal(415, "UnsupportedMediaType", message)
 
 
-def invalid(resource: Resource, name: str, causes: Sequence[tuple[str, str, str]]) -> Refusal:
+def invalid(resource: Resource, name: str, causes: Sequence[Cause]) -> Refusal:
     """The object breaks rules of its kind; `causes` are (field, reason, message)."""
     told = [f"{field}: {message}" for field, _, message in causes]
     listing = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
@@ -125,6 +149,21 @@ def invalid(resource: Resource, name: str, causes: Sequence[tuple[str, str, str]
         "causes": [{"reason": reason, "message": message, "field": field} for field, reason, message in causes],
     }
     return Refusal(422, "Invalid", f'{kind} "{name}" is invalid: {listing}', details=details)
+
+
+def no_typed_patch(resource: Resource, config: Obj, faults: Sequence[str]) -> Refusal:
+    """An applied configuration does not fit the schema of its kind."""
+    metadata: Obj = config.get("metadata") or {}
+    what = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}; {resource.api_version}, Kind={resource.kind}"
+    told = faults[0] if len(faults) == 1 else "errors:\n  " + "\n  ".join(faults)
+    return Refusal(500, "", f"failed to create typed patch object ({what}): {told}")
+
+
+def rejected(why: str) -> Refusal:
+    """The request was read, and cannot be done with this object."""
+    cause = {"reason": "UnexpectedServerResponse", "message": why}
+    message = "the server rejected our request due to an error in our request"
+    return Refusal(422, "Invalid", message, details={"causes": [cause]})
 
 
 def internal() -> Refusal:

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 
 import yaml
 
+from locktender.embedded.cluster.protobuf import MAGIC, decode_binary
 from locktender.embedded.cluster.refusal import bad_request, method_not_allowed, no_such_path
 from locktender.embedded.cluster.resources import Registry, Resource
 from locktender.embedded.cluster.shapes import Obj, is_obj
@@ -91,11 +92,13 @@ def _verb(method: str, name: str, subresource: str, query: dict[str, str]) -> st
 
 
 def decode(raw: bytes) -> Any:
-    """A body as JSON, else as YAML with one document.
+    """A body as JSON, else as YAML with one document; or in the binary form, for the kinds that have it here.
 
     Raises:
         Refusal: 400 for what is neither, for keys that appear twice, and for nesting beyond a bound.
     """
+    if raw.startswith(MAGIC):
+        return decode_binary(raw)
     try:
         text = raw.decode()
         value = _json(text) if text.lstrip()[:1] in ("{", "[") else _plain(_yaml(text))

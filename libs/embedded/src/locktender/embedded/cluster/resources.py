@@ -1,7 +1,37 @@
 """The kinds that the cluster serves, as data. Discovery, routing and storage all read this table."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from locktender.embedded.cluster.listkeys import UNTYPED, Shape
+from locktender.embedded.cluster.shapes import Obj
+
+_EMPTY: Obj = {}
+VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+
+@dataclass(frozen=True, slots=True)
+class Custom:
+    """What the definition of a custom kind says about one of its versions.
+
+    Attributes:
+        storage: the version in which its objects are stored.
+        schema: structural schema of the version, empty for none.
+        columns: `additionalPrinterColumns`.
+        scale: the paths of the `scale` subresource, empty for none.
+        deprecation: warning that every use of the version answers with, "" for none.
+        terminating: whether the definition is being deleted, so that nothing new may be created.
+    """
+
+    storage: str
+    singular: str
+    list_kind: str
+    schema: Obj = field(default_factory=dict[str, object])
+    shape: Shape = UNTYPED
+    columns: tuple[Obj, ...] = ()
+    scale: Obj = field(default_factory=dict[str, object])
+    deprecation: str = ""
+    terminating: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +42,9 @@ class Resource:
         status: whether status is a subresource, written apart from the rest.
         counted: whether a changed specification raises `metadata.generation`.
         scale: whether the kind has a `scale` subresource over `spec.replicas`.
-        builtin: whether the list keys of the standard kinds hold for it.
+        verbs: what can be done with it.
+        builtin: whether it is a standard kind; a custom kind without a definition has no schema.
+        custom: what its definition says, None for a standard kind.
     """
 
     group: str
@@ -25,7 +57,9 @@ class Resource:
     scale: bool = False
     short: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = VERBS
     builtin: bool = True
+    custom: Custom | None = field(default=None, compare=False)
 
     @property
     def qualified(self) -> str:
@@ -37,10 +71,37 @@ class Resource:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
+    def stored_version(self) -> str:
+        """The `apiVersion` that its objects are stored with."""
+        version = self.custom.storage if self.custom else self.version
+        return f"{self.group}/{version}" if self.group else version
+
+    @property
     def singular(self) -> str:
-        return self.kind.lower()
+        return self.custom.singular if self.custom else self.kind.lower()
+
+    @property
+    def list_kind(self) -> str:
+        return self.custom.list_kind if self.custom else f"{self.kind}List"
+
+    @property
+    def deprecation(self) -> str:
+        """What every use of the version warns about, "" for nothing."""
+        return self.custom.deprecation if self.custom else _DEPRECATED.get(self.qualified, "")
+
+    @property
+    def unconditional(self) -> bool:
+        """Whether an update may leave out the version that it replaces."""
+        return self.custom is None and self.qualified not in _CONDITIONAL
+
+    @property
+    def schema(self) -> Obj:
+        """The schema of a custom kind, empty for none."""
+        return self.custom.schema if self.custom else _EMPTY
 
 
+_DEPRECATED = {"endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"}
+_CONDITIONAL = frozenset(("customresourcedefinitions.apiextensions.k8s.io", "leases.coordination.k8s.io"))
 _ALL = ("all",)
 # fmt: off
 STANDARD: tuple[Resource, ...] = (
@@ -85,6 +146,13 @@ STANDARD: tuple[Resource, ...] = (
     Resource("coordination.k8s.io", "v1", "leases", "Lease"),
     Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False, short=("pc",)),
     Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice"),
+    Resource("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
+             "ValidatingWebhookConfiguration", namespaced=False, counted=True),
+    Resource("admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
+             "MutatingWebhookConfiguration", namespaced=False, counted=True),
+    Resource("apiregistration.k8s.io", "v1", "apiservices", "APIService", namespaced=False, status=True),
+    Resource("apps", "v1", "controllerrevisions", "ControllerRevision"),
+    Resource("node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", namespaced=False),
 )
 # fmt: on
 
@@ -103,7 +171,18 @@ class Registry:
 
     def add(self, resource: Resource) -> None:
         self._served[resource.group, resource.version, resource.plural] = resource
-        self._named[resource.qualified] = resource
+        if resource.api_version == resource.stored_version or resource.qualified not in self._named:
+            self._named[resource.qualified] = resource
+
+    def drop(self, qualified: str) -> None:
+        """Serve a custom kind no longer, in any version; one that is not served is no error."""
+        known = self._named.get(qualified)
+        if known is None or known.custom is None:
+            return
+        del self._named[qualified]
+        for place, resource in tuple(self._served.items()):
+            if resource.qualified == qualified:
+                del self._served[place]
 
     def served(self, group: str, version: str, plural: str) -> Resource | None:
         return self._served.get((group, version, plural))
@@ -111,6 +190,10 @@ class Registry:
     def named(self, qualified: str) -> Resource:
         """The kind called `deployments.apps`. A KeyError is a mistake in this program, never in a request."""
         return self._named[qualified]
+
+    def find(self, qualified: str) -> Resource | None:
+        """As `named`, for a name that a client or a stored object chose."""
+        return self._named.get(qualified)
 
     def of_kind(self, group: str, kind: str) -> Resource | None:
         return next((r for r in self._served.values() if (r.group, r.kind) == (group, kind)), None)

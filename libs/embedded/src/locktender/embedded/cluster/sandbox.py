@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from locktender.embedded.cluster.api import Answer
 from locktender.embedded.cluster.auth import Bearer, bearer_from, digest_of
+from locktender.embedded.cluster.calls import Answer
 from locktender.embedded.cluster.cluster import Cluster
 from locktender.embedded.cluster.refusal import Refusal, bad_request, method_not_allowed, no_such_path
 from locktender.embedded.cluster.shapes import Obj, text_at

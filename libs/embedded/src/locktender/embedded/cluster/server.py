@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+import struct
 from collections.abc import AsyncGenerator, Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +13,12 @@ from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from locktender.embedded.cluster.auth import ADMIN, Bearer, bearer_from, digest_of
+from locktender.embedded.cluster.clock import LoopClock
 from locktender.embedded.cluster.cluster import Cluster
 from locktender.embedded.cluster.controllers.loop import ControllerLoop
 from locktender.embedded.cluster.controllers.pace import Pace
 from locktender.embedded.cluster.http import ClusterApp
+from locktender.embedded.cluster.journal import Journal
 from locktender.embedded.cluster.state import HOST, StateDirectory
 
 _GRACE = 2
@@ -41,7 +44,12 @@ class Running:
 
 @contextlib.asynccontextmanager
 async def running_cluster(
-    directory: Path, *, port: int = 0, cluster: Cluster | None = None, pace: Pace | None = None
+    directory: Path,
+    *,
+    port: int = 0,
+    cluster: Cluster | None = None,
+    pace: Pace | None = None,
+    persist: bool = False,
 ) -> AsyncGenerator[Running, None]:
     """Serve a cluster for as long as the context lasts; it answers when the context is entered.
 
@@ -50,16 +58,24 @@ async def running_cluster(
         port: 0 for the port of last time.
         cluster: a cluster of one's own, such as one with another clock.
         pace: how fast the controllers make things happen.
+        persist: go on with the objects that were saved in `directory`, and save all changes there.
 
     Raises:
+        JournalDamaged: the saved objects cannot be read.
         StateInUse: another process serves from this directory.
         OSError: the port is taken.
         TimeoutError: the server did not come up.
     """
     cluster = cluster or Cluster()
     state = StateDirectory(directory)
-    with state.held():
-        certificates, token = state.certificates(cluster.clock), state.admin_token()
+    with state.held(), contextlib.closing(Journal(state.journal_file)) as journal:
+        if persist:
+            saved = journal.load()
+            if saved is not None:
+                cluster.restore(saved)
+            journal.follow(cluster.store)
+        # Clients check certificates by the time of the machine, whatever clock the cluster runs on.
+        certificates, token = state.certificates(LoopClock()), state.admin_token()
         cluster.tokens.add(digest_of(token), Bearer(ADMIN, admin=True))
         for digest, entry in state.tokens().items():
             cluster.tokens.add(digest, bearer_from(entry, cluster.clock))
@@ -91,10 +107,14 @@ class _Server(Server):
 
     def __init__(self, state: StateDirectory, running: Running, listener: socket.socket) -> None:
         connections: dict[tuple[str, int], asyncio.Transport] = {}
+
+        def drop(client: tuple[str, int], *, reset: bool) -> None:
+            _abort(connections, client, reset=reset)
+
         app = ClusterApp(
             running.cluster,
             server=f"{HOST}:{listener.getsockname()[1]}",
-            drop=lambda client: _abort(connections, client),
+            drop=drop,
             keep_token=state.keep_token,
         )
         super().__init__(
@@ -159,7 +179,11 @@ def _protocol(connections: dict[tuple[str, int], asyncio.Transport]) -> type[asy
     return _Noted
 
 
-def _abort(connections: dict[tuple[str, int], asyncio.Transport], client: tuple[str, int]) -> None:
+def _abort(connections: dict[tuple[str, int], asyncio.Transport], client: tuple[str, int], *, reset: bool) -> None:
     transport = connections.get(client)
-    if transport is not None:
-        transport.abort()
+    if transport is None:
+        return
+    if reset:
+        # Closing without lingering makes the kernel send a reset instead of an orderly end.
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()

@@ -1,6 +1,7 @@
 """What survives a restart: certificates, the admin token, added tokens and the port, in one private directory.
 
-Objects do not survive: a restarted cluster is empty.
+Objects survive where the cluster is told to persist them, in a journal of their own; else a restarted cluster is
+empty.
 """
 
 import contextlib
@@ -35,6 +36,11 @@ class StateDirectory:
         self.path = path
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.chmod(0o700)
+
+    @property
+    def journal_file(self) -> Path:
+        """Where objects are saved, if they are."""
+        return self.path / "objects.jsonl"
 
     @contextlib.contextmanager
     def held(self) -> Generator[None, None, None]:

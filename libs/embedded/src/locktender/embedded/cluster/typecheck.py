@@ -1,22 +1,23 @@
-"""Values of the wrong type in the places where people get them wrong: labels, data, images, numbers of replicas.
+"""Values that cannot be decoded: of another type than the field of a standard kind has, worded as Go says it."""
 
-The real server decodes into typed structures and refuses everything else; here only these places are looked at.
-"""
-
+import re
 from collections.abc import Iterator
 
 from locktender.embedded.cluster.refusal import bad_request
 from locktender.embedded.cluster.resources import Resource
-from locktender.embedded.cluster.shapes import Obj, at, is_list, is_obj, objs_at
+from locktender.embedded.cluster.schema.shaping import shape_of
+from locktender.embedded.cluster.schema.types import METADATA, field_node, is_open, items_node, resolved, type_node
+from locktender.embedded.cluster.shapes import Obj, is_list, is_obj, text_at
 
-_TEXT_MAPS = (("metadata", "labels"), ("metadata", "annotations"))
-_BUILTIN_TEXT_MAPS = (
-    ("spec", "selector", "matchLabels"),
-    ("spec", "template", "metadata", "labels"),
-    ("spec", "template", "metadata", "annotations"),
-)
-_DATA_KINDS = ("ConfigMap", "Secret")
-_POD_SPECS = (("spec",), ("spec", "template", "spec"), ("spec", "jobTemplate", "spec", "template", "spec"))
+_QUANTITY = re.compile(r"^[+-]?(\d+\.?\d*|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?$")
+_QUANTITY_RULE = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+_GO = {"string": "string", "boolean": "bool", "integer": "int32", "number": "float64"}
+_PYTHON: dict[str, type | tuple[type, ...]] = {
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+}
 
 
 def check_types(resource: Resource, obj: Obj) -> None:
@@ -25,66 +26,91 @@ def check_types(resource: Resource, obj: Obj) -> None:
     Raises:
         Refusal: 400 that names the field and the type it must have. The value is never told.
     """
-    for where, wanted in _wrong(resource, obj):
-        raise bad_request(
-            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
-            f"json: cannot unmarshal into field {where} of type {wanted}"
-        )
+    for why in _wrong(resource, obj):
+        told = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
+        raise bad_request(f"{told}: {why}")
 
 
-def _wrong(resource: Resource, obj: Obj) -> Iterator[tuple[str, str]]:
-    if not is_obj(obj.get("metadata", {})):
-        yield "metadata", "object"
-    for path in _TEXT_MAPS:
-        yield from _text_map(at(obj, *path), ".".join(path))
+def _wrong(resource: Resource, obj: Obj) -> Iterator[str]:
+    metadata = type_node(METADATA)
+    yield from _value(metadata, obj.get("metadata"), "metadata", resource.kind)
     if not resource.builtin:
         return
-    if resource.status and not is_obj(obj.get("spec") or {}):
-        yield "spec", "object"
-    for path in _BUILTIN_TEXT_MAPS:
-        yield from _text_map(at(obj, *path), ".".join(path))
-    for path in _POD_SPECS:
-        yield from _pod_spec(at(obj, *path), ".".join(path))
-    yield from _wrong_for_kind(resource.kind, obj)
+    root = resolved(shape_of(resource).root)
+    for name, value in obj.items():
+        node = field_node(root, name)
+        if name != "metadata" and node is not None:
+            yield from _value(node, value, name, resource.kind)
 
 
-def _wrong_for_kind(kind: str, obj: Obj) -> Iterator[tuple[str, str]]:
-    if kind == "Service":
-        yield from _text_map(at(obj, "spec", "selector"), "spec.selector")
-        yield from (("spec.ports", "int32") for port in objs_at(obj, "spec", "ports") if not _is_numbered(port))
-    if kind in _DATA_KINDS:
-        for name in ("data", "stringData"):
-            yield from _text_map(obj.get(name), name)
-    replicas = at(obj, "spec", "replicas")
-    if replicas is not None and (not isinstance(replicas, int) or isinstance(replicas, bool)):
-        yield "spec.replicas", "int32"
-
-
-def _is_numbered(port: Obj) -> bool:
-    numbers = (port.get("port", 0), port.get("nodePort") or 0)
-    return all(isinstance(number, int) and not isinstance(number, bool) for number in numbers) and isinstance(
-        port.get("protocol", ""), str
-    )
-
-
-def _pod_spec(spec: object, where: str) -> Iterator[tuple[str, str]]:
-    for part in ("initContainers", "containers"):
-        containers = at(spec, part)
-        if containers is not None and not (is_list(containers) and all(is_obj(c) for c in containers)):
-            yield f"{where}.{part}", "list of objects"
-        for container in objs_at(spec, part):
-            for name in ("name", "image"):
-                if not isinstance(container.get(name, ""), str):
-                    yield f"{where}.{part}.{name}", "string"
-            for entry in objs_at(container, "env"):
-                if not isinstance(entry.get("value", ""), str):
-                    yield f"{where}.{part}.env.value", "string"
-
-
-def _text_map(value: object, where: str) -> Iterator[tuple[str, str]]:
-    if value is None:
+def _value(node: Obj, value: object, where: str, owner: str) -> Iterator[str]:
+    """What is wrong with a value; `owner` is the Go type that the field belongs to."""
+    node = resolved(node)
+    if value is None or is_open(node):
         return
-    if not is_obj(value):
-        yield where, "map of strings"
-    elif not all(isinstance(item, str) for item in value.values()):
-        yield where, "string"
+    if node.get("x-kubernetes-int-or-string") is True:
+        yield from _number_or_text(node, value, where, owner)
+        return
+    match node.get("type"):
+        case "array":
+            if is_list(value):
+                for item in value:
+                    yield from _value(items_node(node), item, where, owner)
+            else:
+                yield _mismatch(value, where, owner, _go_list(node))
+        case "object":
+            if is_obj(value):
+                yield from _object(node, value, where, owner)
+            else:
+                yield _mismatch(value, where, owner, _go_object(node))
+        case other:
+            kind = str(other)
+            if not isinstance(value, _PYTHON.get(kind, object)) or (kind != "boolean" and isinstance(value, bool)):
+                yield _mismatch(value, where, owner, _GO.get(kind, kind))
+
+
+def _object(node: Obj, value: Obj, where: str, owner: str) -> Iterator[str]:
+    inner_owner = text_at(node, "x-type").rpartition(".")[2] or owner
+    for name, item in value.items():
+        inner = field_node(node, name)
+        if inner is not None:
+            path = f"{where}.{name}" if "properties" in node else where
+            yield from _value(inner, item, path, inner_owner)
+
+
+def _number_or_text(node: Obj, value: object, where: str, owner: str) -> Iterator[str]:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        yield _mismatch(value, where, owner, "string")
+    elif node.get("format") == "quantity" and not _QUANTITY.match(str(value)):
+        yield _QUANTITY_RULE
+
+
+def _go_list(node: Obj) -> str:
+    items = resolved(items_node(node))
+    return f"[]{_go_object(items) if items.get('type') == 'object' else _GO.get(text_at(items, 'type'), 'string')}"
+
+
+def _go_object(node: Obj) -> str:
+    name = text_at(node, "x-type")
+    if not name:
+        return "map[string]string"
+    module, _, kind = name.partition(".")
+    return f"{module.rpartition('_')[2]}.{kind}"
+
+
+def _mismatch(value: object, where: str, owner: str, wanted: str) -> str:
+    return f"json: cannot unmarshal {_said(value)} into Go struct field {owner}.{where} of type {wanted}"
+
+
+def _said(value: object) -> str:
+    match value:
+        case bool():
+            return "bool"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"

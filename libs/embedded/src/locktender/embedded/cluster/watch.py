@@ -2,16 +2,18 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 
 from locktender.contracts.kernel.clock import Clock
+from locktender.embedded.cluster.listoptions import check_list_options
 from locktender.embedded.cluster.objects import Change, Store
 from locktender.embedded.cluster.refusal import bad_request, expired
 from locktender.embedded.cluster.request import is_on
 from locktender.embedded.cluster.resources import Resource
 from locktender.embedded.cluster.selectors import Selection
 from locktender.embedded.cluster.shapes import Obj
+from locktender.embedded.cluster.versions import as_served
 
 DEFAULT_TIMEOUT = 1800.0
 BOOKMARK_EVERY = 30.0
@@ -49,12 +51,12 @@ def wanted(resource: Resource, namespace: str, name: str, matches: Selection, qu
     """Read the parameters of a watch.
 
     Raises:
-        Refusal: 400 for a version or timeout that is no number.
+        Refusal: 400 for a version or timeout that is no number, 422 for parameters that do not go together.
     """
+    check_list_options(query, watching=True)
     version, timeout = query.get("resourceVersion", ""), query.get("timeoutSeconds", "")
-    for given, what in ((version, "resource version"), (timeout, "timeoutSeconds")):
-        if given and not given.isdigit():
-            raise bad_request(f"invalid {what}: {given[:40]}")
+    if timeout and not timeout.isdigit():
+        raise bad_request(f"invalid timeoutSeconds: {timeout[:40]}")
     initial = is_on(query, "sendInitialEvents")
     return Wanted(
         resource,
@@ -68,7 +70,7 @@ def wanted(resource: Resource, namespace: str, name: str, matches: Selection, qu
     )
 
 
-async def events(store: Store, clock: Clock, wish: Wanted, stop: asyncio.Event) -> AsyncIterator[Obj]:
+async def events(store: Store, clock: Clock, wish: Wanted, stop: asyncio.Event) -> AsyncGenerator[Obj, None]:
     """The events of a watch, until its timeout, `stop`, or an `ERROR` event when it fell behind the log.
 
     `stop` must be set for the stream to end early: it is looked at whenever the store changes or a bookmark is due.
@@ -86,7 +88,7 @@ async def events(store: Store, clock: Clock, wish: Wanted, stop: asyncio.Event) 
                 yield {"type": "ERROR", "object": expired(since, store.version).status()}
                 return
             for event in (event for change in news for event in _seen(wish, change)):
-                yield event
+                yield _served(wish.resource, event)
             since = max(since, news[-1].version if news else since)
             left = until - clock.monotonic()
             if left <= 0:
@@ -103,9 +105,13 @@ def _first(store: Store, wish: Wanted) -> Iterator[Obj]:
     # The list is complete before the first event leaves, so it is of one version.
     for obj in store.select(wish.resource.qualified, wish.namespace):
         if wish.sees(obj):
-            yield {"type": "ADDED", "object": obj}
+            yield _served(wish.resource, {"type": "ADDED", "object": obj})
     if wish.initial and wish.bookmarks:
         yield _bookmark(wish.resource, version, initial=True)
+
+
+def _served(resource: Resource, event: Obj) -> Obj:
+    return event | {"object": as_served(resource, event["object"])}
 
 
 async def _wait(changed: asyncio.Event, seconds: float) -> bool:

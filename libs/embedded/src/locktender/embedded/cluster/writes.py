@@ -1,43 +1,50 @@
 """Creating and changing objects. Every change of an object, by a client or a controller, goes through `Writer`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 from uuid import uuid4
 
 from locktender.contracts.kernel.clock import Clock
-from locktender.embedded.cluster.admission import allocate, enter_namespace, identify
+from locktender.embedded.cluster.admission import enter_namespace, identify
 from locktender.embedded.cluster.apply import apply
 from locktender.embedded.cluster.clock import stamp
-from locktender.embedded.cluster.defaults import fill
+from locktender.embedded.cluster.completion import complete, decode_fields
 from locktender.embedded.cluster.objects import Key, Store
 from locktender.embedded.cluster.ownership import Operation, Owner, after_update, record
+from locktender.embedded.cluster.parts import KEPT, blank, intent, isolate, narrow, without_nulls
 from locktender.embedded.cluster.refusal import (
+    Refusal,
     already_exists,
     bad_request,
     conflict,
     modified,
+    no_typed_patch,
     not_found,
 )
 from locktender.embedded.cluster.resources import Registry, Resource
+from locktender.embedded.cluster.schema.shaping import shape_of
+from locktender.embedded.cluster.schema.typed import untyped
 from locktender.embedded.cluster.shapes import (
     Obj,
     at,
     clone,
     int_at,
     is_going,
-    is_list,
-    is_obj,
     list_at,
     name_of,
     namespace_of,
     text_at,
     uid_of,
 )
-from locktender.embedded.cluster.typecheck import check_types
-from locktender.embedded.cluster.validation import check
+from locktender.embedded.cluster.statuswrites import with_status
 
-# The server's own part of the metadata: a client's version of it is ignored.
-_KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+Admit: TypeAlias = Callable[[Resource, Obj | None, Obj], None]
+"""Passes an object that is about to be written (completing it in place), or raises a Refusal."""
+
+
+def _admitted(_resource: Resource, _before: Obj | None, _after: Obj) -> None:
+    """Admit everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,7 @@ class Writer:
         self.store = store
         self.registry = registry
         self.clock = clock
+        self.admit: Admit = _admitted
 
     def create(self, resource: Resource, namespace: str, body: Obj, author: Author) -> Obj:
         """Store a new object and return it.
@@ -78,7 +86,9 @@ class Writer:
             raise already_exists(resource, name_of(obj))
         self._be_born(resource, obj)
         self._complete(resource, None, obj)
-        record(obj, after_update(_shape(resource), None, obj, self._owner(resource, author, "Update")))
+        # The first status is the server's own, so nobody owns it.
+        written = {name: value for name, value in obj.items() if name != "status" or not resource.status}
+        record(obj, after_update(shape_of(resource), None, written, self._owner(resource, author, "Update")))
         return self._store(resource, obj, dry_run=author.dry_run)
 
     def replace(self, resource: Resource, key: Key, body: Obj, author: Author) -> Obj:
@@ -94,18 +104,19 @@ class Writer:
         obj = clone(body)
         identify(resource, key.namespace, key.name, obj)
         self._check_preconditions(resource, before, obj)
-        after = self._isolate(resource, before, obj, author.subresource)
+        after = isolate(resource, before, obj, author.subresource)
         self._complete(resource, before, after)
-        record(after, after_update(_shape(resource), before, after, self._owner(resource, author, "Update")))
+        record(after, after_update(shape_of(resource), before, after, self._owner(resource, author, "Update")))
         return self._settle(resource, before, after, dry_run=author.dry_run)
 
     def apply(self, resource: Resource, key: Key, config: Obj, author: Author, *, force: bool) -> tuple[Obj, bool]:
         """Server-side apply. Returns the object and whether it is new.
 
         Raises:
-            Refusal: 409 for conflicts with other managers; otherwise as `create` and `replace`.
+            Refusal: 409 for conflicts with other managers; 500 for a configuration that does not fit the schema, as
+                the real server does; otherwise as `create` and `replace`.
         """
-        wanted = _without_nulls(clone(config))
+        wanted = without_nulls(config)
         if text_at(wanted, "apiVersion") == "" or text_at(wanted, "kind") == "":
             raise bad_request("apiVersion and kind must be set in an applied configuration")
         identify(resource, key.namespace, key.name, wanted)
@@ -117,10 +128,14 @@ class Writer:
         if before is None:
             enter_namespace(self.store, self.registry, resource, wanted)
         self._check_preconditions(resource, before, wanted)
-        _narrow(resource, wanted, author.subresource)
-        live = before if before is not None else _blank(wanted)
+        faults = untyped(shape_of(resource), wanted)
+        if faults:
+            raise no_typed_patch(resource, wanted, faults)
+        decode_fields(resource, wanted)
+        narrow(resource, wanted, author.subresource)
+        live = before if before is not None else blank(wanted)
         owner = self._owner(resource, author, "Apply")
-        applied = apply(_shape(resource), live, wanted, owner, force=force)
+        applied = apply(shape_of(resource), live, wanted, owner, force=force)
         after = applied.obj
         if before is None:
             self._be_born(resource, after)
@@ -131,9 +146,17 @@ class Writer:
         return self._settle(resource, before, after, dry_run=author.dry_run), False
 
     def set_status(self, resource: Resource, obj: Obj, status: Obj, manager: str) -> Obj:
-        """Write the status of an object as a controller does; the same status changes nothing."""
+        """Write the status of an object as a controller does; the same status changes nothing.
+
+        Raises:
+            Refusal: 404 when the object is gone.
+        """
         if obj.get("status") == status:
             return obj
+        before = self.store.get(_key(resource, obj))
+        if resource.custom is None and before is not None:
+            owner = self._owner(resource, Author(manager, subresource="status"), "Update")
+            return self.store.put(resource.qualified, with_status(shape_of(resource), before, status, owner))
         author = Author(manager, subresource="status")
         body: Obj = {"metadata": {"name": name_of(obj)}, "status": status}
         return self.replace(resource, _key(resource, obj), body, author)
@@ -143,8 +166,12 @@ class Writer:
         return Owner(author.manager, operation, resource.api_version, author.subresource, now, frozenset())
 
     def _be_born(self, resource: Resource, obj: Obj) -> None:
+        if resource.custom is not None and resource.custom.terminating:
+            why = "create not allowed while custom resource definition is terminating"
+            raise Refusal(405, "MethodNotAllowed", why)
+        obj["apiVersion"] = resource.stored_version
         metadata = obj["metadata"]
-        for name in (*_KEPT, "managedFields", "selfLink"):
+        for name in (*KEPT, "managedFields", "selfLink"):
             metadata.pop(name, None)
         metadata["uid"] = str(uuid4())
         metadata["creationTimestamp"] = stamp(self.clock)
@@ -152,27 +179,8 @@ class Writer:
             metadata["generation"] = 1
         if resource.status:
             obj.pop("status", None)
-
-    def _isolate(self, resource: Resource, before: Obj, obj: Obj, subresource: str) -> Obj:
-        if subresource:
-            after = clone(before)
-            if subresource == "scale":
-                after["spec"]["replicas"] = int_at(obj, "spec", "replicas")
-            elif "status" in obj:
-                after["status"] = obj["status"]
-            else:
-                after.pop("status", None)
-            return after
-        metadata = obj["metadata"]
-        for name in (*_KEPT, "managedFields"):
-            metadata.pop(name, None)
-            if name in before["metadata"]:
-                metadata[name] = clone(before["metadata"][name])
-        if resource.status:
-            obj.pop("status", None)
-            if "status" in before:
-                obj["status"] = clone(before["status"])
-        return obj
+            if resource.builtin:
+                obj["status"] = {}
 
     def _check_preconditions(self, resource: Resource, before: Obj | None, obj: Obj) -> None:
         version, uid = at(obj, "metadata", "resourceVersion"), at(obj, "metadata", "uid")
@@ -188,15 +196,13 @@ class Writer:
             raise conflict(resource, name, why)
 
     def _complete(self, resource: Resource, before: Obj | None, after: Obj) -> None:
-        check_types(resource, after)
-        if resource.builtin:
-            fill(resource.kind, after)
-        allocate(self.store, resource, before, after)
-        check(resource, before, after)
+        complete(self.store, resource, before, after)
+        self.admit(resource, before, after)
 
     def _settle(self, resource: Resource, before: Obj, after: Obj, *, dry_run: bool) -> Obj:
+        after["apiVersion"] = resource.stored_version
         after["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"]
-        if resource.counted and _intent(before) != _intent(after):
+        if resource.counted and intent(resource, before) != intent(resource, after):
             after["metadata"]["generation"] = int_at(before, "metadata", "generation") + 1
         if after == before:
             return before
@@ -216,37 +222,3 @@ class Writer:
 
 def _key(resource: Resource, obj: Obj) -> Key:
     return Key(resource.qualified, namespace_of(obj), name_of(obj))
-
-
-def _shape(resource: Resource) -> str:
-    return resource.kind if resource.builtin else ""
-
-
-def _intent(obj: Obj) -> Obj:
-    return {name: value for name, value in obj.items() if name not in ("metadata", "status")}
-
-
-def _blank(config: Obj) -> Obj:
-    kept = ("name", "namespace")
-    metadata = {name: value for name, value in config["metadata"].items() if name in kept}
-    return {"apiVersion": config["apiVersion"], "kind": config["kind"], "metadata": metadata}
-
-
-def _narrow(resource: Resource, config: Obj, subresource: str) -> None:
-    """Leave only the part that this path may write."""
-    for name in (*_KEPT, "resourceVersion", "selfLink"):
-        config["metadata"].pop(name, None)
-    if subresource:
-        for name in [name for name in config if name not in ("apiVersion", "kind", "metadata", "status")]:
-            config.pop(name)
-        config["metadata"] = {k: v for k, v in config["metadata"].items() if k in ("name", "namespace")}
-    elif resource.status:
-        config.pop("status", None)
-
-
-def _without_nulls(value: Any) -> Any:
-    if is_obj(value):
-        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
-    if is_list(value):
-        return [_without_nulls(item) for item in value]
-    return value

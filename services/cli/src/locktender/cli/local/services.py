@@ -70,7 +70,7 @@ def cluster_spec(folder: LocalFolder, ready: Path, options: LocalOptions) -> Ser
     return ServiceSpec(
         name="cluster",
         module="locktender.embedded.cluster",
-        arguments=("--state", str(folder.cluster), "--ready-file", str(ready), *options.cluster),
+        arguments=("--state", str(folder.cluster), "--ready-file", str(ready), "--persist", *options.cluster),
         environment={},
         log_dir=folder.logs,
     )

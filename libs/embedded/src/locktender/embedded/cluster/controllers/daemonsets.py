@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from locktender.embedded.cluster.admission import suffix
 from locktender.embedded.cluster.controllers.plane import (
     DAEMON_SETS,
     PODS,
@@ -12,9 +11,11 @@ from locktender.embedded.cluster.controllers.plane import (
     is_ready,
     template_hash,
 )
-from locktender.embedded.cluster.controllers.podkit import Availability, from_template, labelled, missing_account
+from locktender.embedded.cluster.controllers.podkit import Availability, Names, from_template, labelled, missing_account
+from locktender.embedded.cluster.controllers.scheduling import has_node
 from locktender.embedded.cluster.objects import Change, Key
-from locktender.embedded.cluster.shapes import Obj, int_at, is_going, labels_of, name_of, namespace_of, text_at
+from locktender.embedded.cluster.refusal import Refusal
+from locktender.embedded.cluster.shapes import Obj, int_at, is_going, labels_of, name_of, namespace_of, text_at, uid_of
 
 _REVISION = "controller-revision-hash"
 _RETRY = 2.0
@@ -24,12 +25,20 @@ class DaemonSetController:
     def __init__(self, plane: Plane) -> None:
         self._plane = plane
         self._availability = Availability(plane)
+        self._names = Names()
 
     def keys(self, change: Change) -> Iterable[Key]:
         match change.key.kind:
             case "daemonsets.apps":
+                if change.type == "DELETED":
+                    self._names.forget(change.after)
                 return [change.key]
+            case "nodes":
+                rows = self._plane.cluster.store.select(DAEMON_SETS)
+                return [Key(DAEMON_SETS, namespace_of(row), name_of(row)) for row in rows]
             case "pods":
+                if change.type == "DELETED":
+                    self._availability.forget(uid_of(change.after))
                 return controller_key(change.after, DAEMON_SETS, "DaemonSet")
             case _:
                 return []
@@ -46,6 +55,10 @@ class DaemonSetController:
     def _step(self, found: Obj, revision: str) -> bool:
         pods = self._plane.children(found, PODS)
         active = [pod for pod in pods if is_active(pod)]
+        if not has_node(self._plane, found["spec"]["template"]):
+            for pod in active:
+                self._plane.delete(PODS, pod)
+            return False
         if not active:
             # The next pod waits until the old one has left the node.
             return not pods and not self._create(found, revision)
@@ -55,27 +68,36 @@ class DaemonSetController:
         return False
 
     def _create(self, found: Obj, revision: str) -> bool:
-        body = from_template(found["spec"]["template"], f"{name_of(found)}-{suffix()}")
+        name = self._names.take(found)
+        body = from_template(found["spec"]["template"], name)
         labelled(body, {_REVISION: revision})
         account = missing_account(self._plane, namespace_of(found), body)
         if account:
             message = f'Error creating: pods "{name_of(found)}-" is forbidden: serviceaccount "{account}" not found'
             self._plane.tell(DAEMON_SETS, found, "FailedCreate", message)
             return False
-        self._plane.create(PODS, namespace_of(found), body, owner=found)
+        try:
+            pod = self._plane.create(PODS, namespace_of(found), body, owner=found)
+        except Refusal as refusal:
+            self._names.refused(found, name, refusal)
+            self._plane.tell(DAEMON_SETS, found, "FailedCreate", f"Error creating: {refusal.message}")
+            return False
+        self._plane.tell(DAEMON_SETS, found, "SuccessfulCreate", f"Created pod: {name_of(pod)}", normal=True)
         return True
 
     def _report(self, found: Obj, revision: str) -> float | None:
         pods = [pod for pod in self._plane.children(found, PODS) if is_active(pod)]
         available, again = self._availability.count(pods, int_at(found, "spec", "minReadySeconds"))
+        desired = int(has_node(self._plane, found["spec"]["template"]))
         status: Obj = {
             "observedGeneration": int_at(found, "metadata", "generation"),
-            "desiredNumberScheduled": 1,
+            "desiredNumberScheduled": desired,
             "currentNumberScheduled": min(1, len(pods)),
             "updatedNumberScheduled": sum(labels_of(pod).get(_REVISION) == revision for pod in pods),
             "numberReady": sum(map(is_ready, pods)),
             "numberMisscheduled": 0,
         }
-        status |= {"numberAvailable": available} if available else {"numberUnavailable": 1}
+        counts = {"numberAvailable": available, "numberUnavailable": max(0, desired - available)}
+        status |= {name: number for name, number in counts.items() if number}
         self._plane.set_status(DAEMON_SETS, found, status)
         return again

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from locktender.embedded.cluster.admission import suffix
 from locktender.embedded.cluster.controllers.plane import (
     JOBS,
     PODS,
@@ -13,8 +12,9 @@ from locktender.embedded.cluster.controllers.plane import (
     is_active,
     is_ready,
 )
-from locktender.embedded.cluster.controllers.podkit import from_template, labelled, missing_account
+from locktender.embedded.cluster.controllers.podkit import Names, from_template, labelled, missing_account
 from locktender.embedded.cluster.objects import Change, Key
+from locktender.embedded.cluster.refusal import Refusal
 from locktender.embedded.cluster.shapes import (
     Obj,
     at,
@@ -35,6 +35,7 @@ class JobController:
         self._plane = plane
         self._began: dict[str, float] = {}
         self._ended: dict[str, float] = {}
+        self._names = Names()
 
     def keys(self, change: Change) -> Iterable[Key]:
         match change.key.kind:
@@ -42,6 +43,7 @@ class JobController:
                 if change.type == "DELETED":
                     self._began.pop(uid_of(change.after), None)
                     self._ended.pop(uid_of(change.after), None)
+                    self._names.forget(change.after)
                     return []
                 return [change.key]
             case "pods":
@@ -57,6 +59,7 @@ class JobController:
             return self._expire(job)
         if at(job, "spec", "suspend") is True:
             return self._suspend(job)
+        job = self._resume(job)
         pods = self._plane.children(job, PODS)
         ended = self._verdict(job, pods)
         if ended is not None:
@@ -73,7 +76,9 @@ class JobController:
         succeeded, failed = _count(pods, "Succeeded"), _count(pods, "Failed")
         if succeeded >= int_at(job, "spec", "completions", default=1):
             return "Complete", "CompletionsReached", "Reached expected number of succeeded pods"
-        if failed > int_at(job, "spec", "backoffLimit", default=6):
+        limit = int_at(job, "spec", "backoffLimit", default=6)
+        restarts = _restarts(job, pods)
+        if failed > limit or (restarts > 0 and restarts >= limit):
             return "Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit"
         if self._deadline(job)[1]:
             return "Failed", "DeadlineExceeded", "Job was active longer than specified deadline"
@@ -81,7 +86,7 @@ class JobController:
 
     def _deadline(self, job: Obj) -> tuple[float | None, bool]:
         """Seconds left of `activeDeadlineSeconds`, and whether it has passed."""
-        began = self._began.setdefault(uid_of(job), self._plane.now)
+        began = self._began.setdefault(uid_of(job), self._plane.since(text_at(job, "status", "startTime")))
         seconds = at(job, "spec", "activeDeadlineSeconds")
         if not isinstance(seconds, int):
             return None, False
@@ -93,7 +98,8 @@ class JobController:
         missing = int_at(job, "spec", "completions", default=1) - _count(pods, "Succeeded")
         room = min(int_at(job, "spec", "parallelism", default=1), missing) - active
         for _ in range(room):
-            body = from_template(job["spec"]["template"], f"{name_of(job)}-{suffix()}")
+            name = self._names.take(job)
+            body = from_template(job["spec"]["template"], name)
             labels = {"job-name": name_of(job), "controller-uid": uid_of(job)}
             labelled(body, labels | {f"batch.kubernetes.io/{name}": value for name, value in labels.items()})
             account = missing_account(self._plane, namespace_of(job), body)
@@ -101,7 +107,12 @@ class JobController:
                 message = f'Error creating: pods "{name_of(job)}-" is forbidden: serviceaccount "{account}" not found'
                 self._plane.tell(JOBS, job, "FailedCreate", message)
                 return True
-            pod = self._plane.create(PODS, namespace_of(job), body, owner=job)
+            try:
+                pod = self._plane.create(PODS, namespace_of(job), body, owner=job)
+            except Refusal as refusal:
+                self._names.refused(job, name, refusal)
+                self._plane.tell(JOBS, job, "FailedCreate", f"Error creating: {refusal.message}")
+                return True
             self._plane.tell(JOBS, job, "SuccessfulCreate", f"Created pod: {name_of(pod)}", normal=True)
         return False
 
@@ -116,12 +127,12 @@ class JobController:
         event = "Completed" if kind == "Complete" else reason
         self._plane.tell(JOBS, job, event, message if kind == "Failed" else "Job completed", normal=kind == "Complete")
 
-    def _report(self, job: Obj, entries: list[Obj]) -> None:
+    def _report(self, job: Obj, entries: list[Obj], *, started: bool = True) -> None:
         pods = self._plane.children(job, PODS)
         conditions = objs_at(job, "status", "conditions")
         for entry in entries:
             conditions = conditioned(conditions, entry, self._plane.stamp)
-        status: Obj = {"startTime": text_at(job, "status", "startTime") or self._plane.stamp}
+        status: Obj = {"startTime": text_at(job, "status", "startTime") or self._plane.stamp} if started else {}
         counts = {
             "active": sum(map(is_active, pods)),
             "ready": sum(is_ready(pod) for pod in pods if is_active(pod)),
@@ -140,14 +151,27 @@ class JobController:
         for pod in self._plane.children(job, PODS):
             if is_active(pod):
                 self._plane.delete(PODS, pod, grace=0)
+        if _suspended(job) != "True":
+            self._plane.tell(JOBS, job, "Suspended", "Job suspended", normal=True)
         entry = {"type": "Suspended", "status": "True", "reason": "JobSuspended", "message": "Job suspended"}
+        # The time of a suspended job stands still: it starts anew when it is resumed.
+        self._began.pop(uid_of(job), None)
+        self._report(job, [entry], started=False)
+
+    def _resume(self, job: Obj) -> Obj:
+        if _suspended(job) != "True":
+            return job
+        self._plane.tell(JOBS, job, "Resumed", "Job resumed", normal=True)
+        entry = {"type": "Suspended", "status": "False", "reason": "JobResumed", "message": "Job resumed"}
         self._report(job, [entry])
+        return self._plane.get(JOBS, namespace_of(job), name_of(job)) or job
 
     def _expire(self, job: Obj) -> float | None:
         seconds = at(job, "spec", "ttlSecondsAfterFinished")
         if not isinstance(seconds, int):
             return None
-        left = self._ended.setdefault(uid_of(job), self._plane.now) + seconds - self._plane.now
+        since = self._plane.since(_end_of(job))
+        left = self._ended.setdefault(uid_of(job), since) + seconds - self._plane.now
         if left > 0:
             return left
         self._plane.delete(JOBS, job)
@@ -157,6 +181,25 @@ class JobController:
 def is_finished(job: Obj) -> bool:
     conditions = objs_at(job, "status", "conditions")
     return any((found := condition(conditions, kind)) and found["status"] == "True" for kind in ("Complete", "Failed"))
+
+
+def _suspended(job: Obj) -> str:
+    return text_at(condition(objs_at(job, "status", "conditions"), "Suspended"), "status")
+
+
+def _end_of(job: Obj) -> str:
+    conditions = objs_at(job, "status", "conditions")
+    ends = [found for kind in ("Complete", "Failed") if (found := condition(conditions, kind))]
+    return text_at(ends[0], "lastTransitionTime") if ends else ""
+
+
+def _restarts(job: Obj, pods: list[Obj]) -> int:
+    """How often containers were started again, where that and not a new pod is the next try."""
+    if text_at(job, "spec", "template", "spec", "restartPolicy") != "OnFailure":
+        return 0
+    fields = ("initContainerStatuses", "containerStatuses")
+    rows = [s for pod in pods if is_active(pod) for field in fields for s in objs_at(pod, "status", field)]
+    return sum(int_at(row, "restartCount") for row in rows)
 
 
 def _count(pods: list[Obj], phase: str) -> int:

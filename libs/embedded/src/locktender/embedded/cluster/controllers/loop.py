@@ -7,23 +7,34 @@ from collections.abc import Iterable
 from typing import Protocol, TypeAlias
 
 from locktender.embedded.cluster.cluster import Cluster
+from locktender.embedded.cluster.controllers.apiservices import ApiServiceController
+from locktender.embedded.cluster.controllers.autoscalers import AutoscalerController
+from locktender.embedded.cluster.controllers.budgets import BudgetController
 from locktender.embedded.cluster.controllers.claims import ClaimController
+from locktender.embedded.cluster.controllers.cronjobs import CronJobController
 from locktender.embedded.cluster.controllers.daemonsets import DaemonSetController
 from locktender.embedded.cluster.controllers.deployments import DeploymentController
 from locktender.embedded.cluster.controllers.garbage import GarbageController
+from locktender.embedded.cluster.controllers.gateways import GatewayController, RouteController
 from locktender.embedded.cluster.controllers.ingresses import IngressController
 from locktender.embedded.cluster.controllers.jobs import JobController
 from locktender.embedded.cluster.controllers.namespaces import NamespaceController
 from locktender.embedded.cluster.controllers.pace import Pace
 from locktender.embedded.cluster.controllers.plane import Plane
 from locktender.embedded.cluster.controllers.pods import PodController
+from locktender.embedded.cluster.controllers.quotas import QuotaController
+from locktender.embedded.cluster.controllers.recorder import EventController
 from locktender.embedded.cluster.controllers.replicasets import ReplicaSetController
 from locktender.embedded.cluster.controllers.services import ServiceController
 from locktender.embedded.cluster.controllers.statefulsets import StatefulSetController
+from locktender.embedded.cluster.controllers.volumes import VolumeController
+from locktender.embedded.cluster.crds.establish import DefinitionController
 from locktender.embedded.cluster.objects import Change, Key
 
 _RETRY = 1.0
-_BATCH = 50
+_BATCH = 200
+# Seconds of the machine after which requests have their turn again.
+_TURN = 0.02
 _log = logging.getLogger(__name__)
 
 
@@ -51,16 +62,27 @@ class ControllerLoop:
         self._clock = cluster.clock
         self._controllers: tuple[Controller, ...] = (
             NamespaceController(plane),
+            DefinitionController(plane),
             GarbageController(plane),
             DeploymentController(plane),
             ReplicaSetController(plane),
+            ReplicaSetController(plane, "replicationcontrollers", "ReplicationController"),
             StatefulSetController(plane),
             DaemonSetController(plane),
+            CronJobController(plane),
             JobController(plane),
+            AutoscalerController(plane),
+            BudgetController(plane),
+            QuotaController(plane),
+            VolumeController(plane),
             ClaimController(plane),
             PodController(plane),
             ServiceController(plane),
             IngressController(plane),
+            ApiServiceController(plane),
+            GatewayController(plane),
+            RouteController(plane),
+            EventController(cluster),
         )
         # A dict as an ordered set: an object that is queued already is not queued twice.
         self._queue: dict[_Item, None] = {}
@@ -92,15 +114,16 @@ class ControllerLoop:
 
     async def _work(self) -> None:
         self._wake.clear()
-        done = 0
+        done, since = 0, asyncio.get_running_loop().time()
         self._take_due()
         while self._queue:
             item = next(iter(self._queue))
             del self._queue[item]
             self._reconcile(item)
             done += 1
-            if done % _BATCH == 0:
+            if done % _BATCH == 0 or asyncio.get_running_loop().time() - since > _TURN:
                 await asyncio.sleep(0)
+                since = asyncio.get_running_loop().time()
 
     def _reconcile(self, item: _Item) -> None:
         controller, key = item

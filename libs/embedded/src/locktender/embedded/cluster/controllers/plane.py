@@ -3,10 +3,13 @@
 import hashlib
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from locktender.embedded.cluster.clock import stamp
+from locktender.embedded.cluster.clock import STAMP, stamp
 from locktender.embedded.cluster.cluster import Cluster
+from locktender.embedded.cluster.controllers.labelindex import LabelIndex
 from locktender.embedded.cluster.controllers.pace import Pace
+from locktender.embedded.cluster.controllers.recorder import KUBELET, MANAGER, Recorder
 from locktender.embedded.cluster.deletion import Options, delete
 from locktender.embedded.cluster.objects import Key
 from locktender.embedded.cluster.refusal import Refusal
@@ -23,9 +26,6 @@ from locktender.embedded.cluster.shapes import (
 )
 from locktender.embedded.cluster.writes import Author
 
-MANAGER = "kube-controller-manager"
-KUBELET = "kubelet"
-
 DEPLOYMENTS = "deployments.apps"
 REPLICA_SETS = "replicasets.apps"
 STATEFUL_SETS = "statefulsets.apps"
@@ -33,6 +33,8 @@ DAEMON_SETS = "daemonsets.apps"
 JOBS = "jobs.batch"
 PODS = "pods"
 CLAIMS = "persistentvolumeclaims"
+
+__all__ = ["KUBELET", "MANAGER"]
 
 
 @dataclass
@@ -42,6 +44,10 @@ class Plane:
     cluster: Cluster
     pace: Pace
 
+    def __post_init__(self) -> None:
+        self.recorder = Recorder(self.cluster)
+        self.pods = LabelIndex(self.cluster.store, PODS)
+
     @property
     def now(self) -> float:
         return self.cluster.clock.monotonic()
@@ -49,6 +55,13 @@ class Plane:
     @property
     def stamp(self) -> str:
         return stamp(self.cluster.clock)
+
+    def since(self, told: str) -> float:
+        """The monotonic moment of a stamp, at most the present; the present for "". It is exact to a second."""
+        if not told:
+            return self.now
+        then = datetime.strptime(told, STAMP).replace(tzinfo=UTC)
+        return self.now - max(0.0, (self.cluster.clock.now() - then).total_seconds())
 
     def get(self, kind: str, namespace: str, name: str) -> Obj | None:
         return self.cluster.store.get(Key(kind, namespace, name))
@@ -74,6 +87,13 @@ class Plane:
         key = Key(kind, namespace_of(obj), name_of(obj))
         return self.cluster.writer.replace(self.cluster.registry.named(kind), key, obj, Author(MANAGER))
 
+    def autoscale(self, kind: str, obj: Obj, replicas: int) -> Obj:
+        """Change the number of replicas through the `scale` subresource, which then owns it."""
+        body: Obj = {"metadata": {}, "spec": {"replicas": replicas}}
+        key = Key(kind, namespace_of(obj), name_of(obj))
+        author = Author(MANAGER, subresource="scale")
+        return self.cluster.writer.replace(self.cluster.registry.named(kind), key, body, author)
+
     def scale(self, kind: str, obj: Obj, replicas: int) -> Obj:
         """Change the number of replicas where it differs."""
         if int_at(obj, "spec", "replicas") == replicas:
@@ -97,39 +117,7 @@ class Plane:
 
     def tell(self, kind: str, obj: Obj, reason: str, message: str, *, normal: bool = False) -> None:
         """Record an event about an object; the same event again raises its count."""
-        resource = self.cluster.registry.named(kind)
-        about = "/".join((uid_of(obj), reason, message))
-        name = f"{name_of(obj)}.{hashlib.sha256(about.encode()).hexdigest()[:16]}"
-        namespace = namespace_of(obj) or "default"
-        known = self.get("events", namespace, name)
-        if known is not None:
-            again = clone(known)
-            again["count"] = int_at(known, "count", default=1) + 1
-            again["lastTimestamp"] = self.stamp
-            self.replace("events", again)
-            return
-        event: Obj = {
-            "metadata": {"name": name},
-            "involvedObject": {
-                "kind": resource.kind,
-                "apiVersion": resource.api_version,
-                "namespace": namespace_of(obj),
-                "name": name_of(obj),
-                "uid": uid_of(obj),
-            },
-            "type": "Normal" if normal else "Warning",
-            "reason": reason,
-            "message": message,
-            "count": 1,
-            "firstTimestamp": self.stamp,
-            "lastTimestamp": self.stamp,
-            "source": {"component": MANAGER if kind != PODS else KUBELET},
-            "reportingComponent": MANAGER if kind != PODS else KUBELET,
-            "reportingInstance": "",
-        }
-        space = self.get("namespaces", "", namespace)
-        if space is not None and not is_going(space):
-            self.create("events", namespace, event)
+        self.recorder.tell(kind, obj, reason, message, normal=normal)
 
 
 def reference_to(owner: Obj) -> Obj:
@@ -171,13 +159,17 @@ def condition(conditions: list[Obj], kind: str) -> Obj | None:
     return next((c for c in conditions if c.get("type") == kind), None)
 
 
-def conditioned(conditions: list[Obj], entry: Obj, now: str) -> list[Obj]:
-    """The conditions with `entry` (type, status, reason, message) put in; unchanged when it says nothing new."""
+def conditioned(conditions: list[Obj], entry: Obj, now: str, *, updated: bool = False) -> list[Obj]:
+    """The conditions with `entry` (type, status, reason, message) put in; unchanged when it says nothing new.
+
+    With `updated`, the condition also tells when it was last changed in any way, as some kinds do.
+    """
     old = condition(conditions, entry["type"])
     if old is not None and all(old.get(name) == value for name, value in entry.items()):
         return conditions
     flipped = old is None or old.get("status") != entry["status"]
-    new = entry | {"lastUpdateTime": now, "lastTransitionTime": now if flipped else text_at(old, "lastTransitionTime")}
+    new = entry | ({"lastUpdateTime": now} if updated else {})
+    new["lastTransitionTime"] = now if flipped else text_at(old, "lastTransitionTime")
     if old is None:
         return [*conditions, new]
     return [new if c is old else c for c in conditions]

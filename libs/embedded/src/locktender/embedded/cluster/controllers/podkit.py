@@ -1,9 +1,9 @@
 """What all controllers that make pods share."""
 
-from locktender.embedded.cluster.controllers.plane import PODS, Plane, is_ready
-from locktender.embedded.cluster.shapes import Obj, clone, obj_at, own, text_at, uid_of
-
-POD_LIMIT = 500
+from locktender.embedded.cluster.admission import suffix
+from locktender.embedded.cluster.controllers.plane import Plane, is_ready
+from locktender.embedded.cluster.refusal import Refusal
+from locktender.embedded.cluster.shapes import Obj, clone, name_of, obj_at, own, text_at, uid_of
 
 
 def from_template(template: Obj, name: str) -> Obj:
@@ -11,18 +11,6 @@ def from_template(template: Obj, name: str) -> Obj:
     metadata = clone(obj_at(template, "metadata"))
     kept = {key: value for key, value in metadata.items() if key in ("labels", "annotations", "finalizers")}
     return {"metadata": kept | {"name": name}, "spec": clone(obj_at(template, "spec"))}
-
-
-def exceeded(plane: Plane, name: str) -> str:
-    """The refusal of a pod that the cluster has no room for, "" when there is room.
-
-    It keeps a slip in a number of replicas from filling the memory of the machine.
-    """
-    used = plane.cluster.store.count(PODS)
-    if used < POD_LIMIT:
-        return ""
-    numbers = f"requested: pods=1, used: pods={used}, limited: pods={POD_LIMIT}"
-    return f'pods "{name}" is forbidden: exceeded quota: sandbox, {numbers}'
 
 
 def labelled(body: Obj, labels: dict[str, str]) -> Obj:
@@ -57,9 +45,36 @@ class Availability:
         if not seconds:
             return len(ready), None
         now = self._plane.now
-        # Forgets pods that are gone, and those that lost their readiness begin again.
-        alive = {uid_of(pod) for pod in self._plane.cluster.store.select(PODS) if is_ready(pod)}
-        self._since = {uid: since for uid, since in self._since.items() if uid in alive}
+        # Those that lost their readiness begin again; those that are gone are forgotten as they leave.
+        for uid in {uid_of(pod) for pod in pods}.difference(ready):
+            self._since.pop(uid, None)
         left = [self._since.setdefault(uid, now) + seconds - now for uid in ready]
         waiting = [seconds for seconds in left if seconds > 0]
         return len(left) - len(waiting), min(waiting, default=None)
+
+    def forget(self, uid: str) -> None:
+        """A pod is gone."""
+        self._since.pop(uid, None)
+
+
+class Names:
+    """Names for pods that have none of their own.
+
+    A pod that was refused is tried again under its name, so that the refusal stays the same and is told once.
+    """
+
+    def __init__(self) -> None:
+        self._refused: dict[str, str] = {}
+
+    def take(self, owner: Obj) -> str:
+        """A name for the next pod of an owner."""
+        return self._refused.pop(uid_of(owner), "") or f"{name_of(owner)}-{suffix()}"
+
+    def refused(self, owner: Obj, name: str, refusal: Refusal) -> None:
+        """The pod was not taken."""
+        if refusal.code != 409:  # noqa: PLR2004 - the name itself was no good
+            self._refused[uid_of(owner)] = name
+
+    def forget(self, owner: Obj) -> None:
+        """The owner is gone."""
+        self._refused.pop(uid_of(owner), None)

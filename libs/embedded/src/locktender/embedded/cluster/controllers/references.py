@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from locktender.embedded.cluster.controllers.plane import CLAIMS, Plane
+from locktender.embedded.cluster.controllers.plane import Plane
 from locktender.embedded.cluster.shapes import Obj, at, namespace_of, objs_at, text_at
 
 
@@ -54,14 +54,3 @@ def claim_names(pod: Obj) -> list[str]:
     """The claims that a pod uses."""
     names = (text_at(volume, "persistentVolumeClaim", "claimName") for volume in objs_at(pod, "spec", "volumes"))
     return [name for name in names if name]
-
-
-def unbound_claim(plane: Plane, pod: Obj) -> str:
-    """Why a pod cannot be scheduled yet because of its claims; "" when it can."""
-    for name in claim_names(pod):
-        claim = plane.get(CLAIMS, namespace_of(pod), name)
-        if claim is None:
-            return f'0/1 nodes are available: persistentvolumeclaim "{name}" not found.'
-        if text_at(claim, "status", "phase") != "Bound":
-            return "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."
-    return ""

@@ -1,8 +1,7 @@
-"""ReplicaSets keep the number of their pods."""
+"""ReplicaSets, and their ancestors the ReplicationControllers, keep the number of their pods."""
 
 from collections.abc import Iterable
 
-from locktender.embedded.cluster.admission import suffix
 from locktender.embedded.cluster.controllers.plane import (
     PODS,
     REPLICA_SETS,
@@ -12,7 +11,7 @@ from locktender.embedded.cluster.controllers.plane import (
     is_active,
     is_ready,
 )
-from locktender.embedded.cluster.controllers.podkit import Availability, exceeded, from_template, missing_account
+from locktender.embedded.cluster.controllers.podkit import Availability, Names, from_template, missing_account
 from locktender.embedded.cluster.objects import Change, Key
 from locktender.embedded.cluster.refusal import Refusal
 from locktender.embedded.cluster.shapes import (
@@ -24,36 +23,64 @@ from locktender.embedded.cluster.shapes import (
     obj_at,
     objs_at,
     text_at,
+    uid_of,
 )
 
-_RETRY = 2.0
+_LEAST_RETRY = 0.2
+# Pods made in one go, so that nobody waits for a large set.
+_BURST = 50
 
 
 class ReplicaSetController:
-    def __init__(self, plane: Plane) -> None:
+    """Works for one of the two kinds.
+
+    Args:
+        kind: as it is stored.
+        spoken: as owner references name it.
+    """
+
+    def __init__(self, plane: Plane, kind: str = REPLICA_SETS, spoken: str = "ReplicaSet") -> None:
         self._plane = plane
+        self._kind = kind
+        self._spoken = spoken
         self._availability = Availability(plane)
+        self._failures: dict[Key, int] = {}
+        self._names = Names()
 
     def keys(self, change: Change) -> Iterable[Key]:
-        match change.key.kind:
-            case "replicasets.apps":
-                return [change.key]
+        key = change.key
+        if key.kind == self._kind:
+            if change.type == "DELETED":
+                self._names.forget(change.after)
+            return [key]
+        match key.kind:
             case "pods":
-                return controller_key(change.after, REPLICA_SETS, "ReplicaSet")
+                if change.type == "DELETED":
+                    self._availability.forget(uid_of(change.after))
+                return controller_key(change.after, self._kind, self._spoken)
             case "serviceaccounts" if change.type == "ADDED":
-                rows = self._plane.cluster.store.select(REPLICA_SETS, change.key.namespace)
-                return [Key(REPLICA_SETS, change.key.namespace, name_of(row)) for row in rows]
+                rows = self._plane.cluster.store.select(self._kind, key.namespace)
+                return [Key(self._kind, key.namespace, name_of(row)) for row in rows]
+            case "resourcequotas" | "limitranges":
+                return self._failing(key.namespace)
             case _:
                 return []
 
+    def _failing(self, namespace: str) -> list[Key]:
+        """Those that a quota kept from making pods may make them now."""
+        rows = self._plane.cluster.store.select(self._kind, namespace)
+        return [Key(self._kind, namespace, name_of(row)) for row in rows if objs_at(row, "status", "conditions")]
+
     def reconcile(self, key: Key) -> float | None:
-        found = self._plane.get(REPLICA_SETS, key.namespace, key.name)
+        found = self._plane.get(self._kind, key.namespace, key.name)
         if found is None or is_going(found):
+            self._failures.pop(key, None)
             return None
         pods = [pod for pod in self._plane.children(found, PODS) if is_active(pod)]
         wanted = int_at(found, "spec", "replicas", default=1)
         failure = ""
-        for _ in range(wanted - len(pods)):
+        missing = wanted - len(pods)
+        for _ in range(min(missing, _BURST)):
             failure = self._create(found)
             if failure:
                 break
@@ -62,23 +89,26 @@ class ReplicaSetController:
         for pod in surplus:
             self._plane.delete(PODS, pod)
         again = self._report(found, failure)
-        return _RETRY * self._plane.pace.factor if failure else again
+        if failure:
+            tries = self._failures[key] = self._failures.get(key, 0) + 1
+            return max(self._plane.pace.backoff(tries), _LEAST_RETRY)
+        self._failures.pop(key, None)
+        return 0.0 if missing > _BURST else again
 
     def _create(self, owner: Obj) -> str:
         namespace = namespace_of(owner)
-        body = from_template(owner["spec"]["template"], f"{name_of(owner)}-{suffix()}")
+        name = self._names.take(owner)
+        body = from_template(owner["spec"]["template"], name)
         account = missing_account(self._plane, namespace, body)
         if account:
             why = f'error looking up service account {namespace}/{account}: serviceaccount "{account}" not found'
             return f'pods "{name_of(owner)}-" is forbidden: {why}'
-        full = exceeded(self._plane, f"{name_of(owner)}-")
-        if full:
-            return full
         try:
             pod = self._plane.create(PODS, namespace, body, owner=owner)
         except Refusal as refusal:
+            self._names.refused(owner, name, refusal)
             return refusal.message
-        self._plane.tell(REPLICA_SETS, owner, "SuccessfulCreate", f"Created pod: {name_of(pod)}", normal=True)
+        self._plane.tell(self._kind, owner, "SuccessfulCreate", f"Created pod: {name_of(pod)}", normal=True)
         return ""
 
     def _report(self, owner: Obj, failure: str) -> float | None:
@@ -96,8 +126,8 @@ class ReplicaSetController:
         if failure:
             entry = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": failure}
             status["conditions"] = conditioned(objs_at(owner, "status", "conditions"), entry, self._plane.stamp)
-            self._plane.tell(REPLICA_SETS, owner, "FailedCreate", f"Error creating: {failure}")
-        self._plane.set_status(REPLICA_SETS, owner, status)
+            self._plane.tell(self._kind, owner, "FailedCreate", f"Error creating: {failure}")
+        self._plane.set_status(self._kind, owner, status)
         return again
 
 

@@ -35,12 +35,12 @@ def deployment_status(
     status |= {name: number for name, number in counts.items() if number}
 
     conditions = objs_at(deployment, "status", "conditions")
-    conditions = conditioned(conditions, _available(deployment, available), plane.stamp)
+    conditions = conditioned(conditions, _available(deployment, available), plane.stamp, updated=True)
     complete = updated == wanted == available == replicas
     again = _follow(plane, deployment, progress, (name_of(new) if new else "", replicas, updated, ready, available))
     entry = _progressing(deployment, new, complete=complete, late=again is not None and again <= 0)
     if entry is not None:
-        conditions = conditioned(conditions, entry, plane.stamp)
+        conditions = conditioned(conditions, entry, plane.stamp, updated=True)
     status["conditions"] = _with_failures(plane, conditions, sets)
     return status, None if complete or (again is not None and again <= 0) else again
 
@@ -99,4 +99,4 @@ def _with_failures(plane: Plane, conditions: list[Obj], sets: list[Obj]) -> list
     if not failures:
         return [entry for entry in conditions if entry.get("type") != "ReplicaFailure"]
     entry = {name: failures[0].get(name) for name in ("type", "status", "reason", "message")}
-    return conditioned(conditions, entry, plane.stamp)
+    return conditioned(conditions, entry, plane.stamp, updated=True)

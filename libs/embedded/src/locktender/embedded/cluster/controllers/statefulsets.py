@@ -13,7 +13,6 @@ from locktender.embedded.cluster.controllers.plane import (
 )
 from locktender.embedded.cluster.controllers.podkit import (
     Availability,
-    exceeded,
     from_template,
     labelled,
     missing_account,
@@ -33,6 +32,7 @@ from locktender.embedded.cluster.shapes import (
     objs_at,
     own,
     text_at,
+    uid_of,
 )
 
 _REVISION = "controller-revision-hash"
@@ -49,6 +49,8 @@ class StatefulSetController:
             case "statefulsets.apps":
                 return [change.key]
             case "pods":
+                if change.type == "DELETED":
+                    self._availability.forget(uid_of(change.after))
                 return controller_key(change.after, STATEFUL_SETS, "StatefulSet")
             case _:
                 return []
@@ -110,9 +112,6 @@ class StatefulSetController:
             },
         )
         account = missing_account(self._plane, namespace, body)
-        full = exceeded(self._plane, name)
-        if full:
-            return full
         if account:
             why = f'serviceaccount "{account}" not found'
             message = (

@@ -1,0 +1,1 @@
+"""Custom kinds: from a stored definition to a kind that is served."""

@@ -1,0 +1,1 @@
+"""What a cluster refuses although the object is valid: quotas, limits, pod security, webhooks."""

@@ -1,0 +1,1 @@
+"""Objects as tables, for `kubectl get`."""
