@@ -1,0 +1,1 @@
+"""Application templates: a first document that declares defaults and inputs, then resources with `${{ … }}` in them."""
