@@ -53,6 +53,7 @@ async def test_the_api_creates_asks_and_cancels(db: TestDatabase) -> None:
         assert await reads.snapshot("acme", task.id) is not None
         assert len(await reads.page("acme", statuses=["cancelled"], limit=5)) == 1
         assert await reads.known_request("acme", "ada", "k") is not None
+        assert await reads.plan("acme", task.id) is None
         assert await reads.custody_workspace(running.row_id, running.epoch, "api-1") is None
 
 
@@ -63,6 +64,8 @@ async def test_a_runner_runs(db: TestDatabase) -> None:
         claims = {claim.lease.row_id: claim.lease for claim in await writes.claim([task, doomed], rows.OWNER, 60)}
         await writes.renew(list(claims.values()), 60)
         await writes.record(claims[task], rows.told(), phase="prepare", timeline=rows.TIMELINE)
+        await writes.record_plan(claims[task], "{}")
+        await writes.record_plan(claims[task], "{}")
         await writes.begin_applying(claims[task], rows.told(), timeline=rows.TIMELINE)
         await writes.complete(claims[task], rows.told(), timeline=rows.TIMELINE)
         await writes.fail(claims[doomed], rows.told(), timeline=rows.TIMELINE, failure=rows.FAILURE)
@@ -131,6 +134,8 @@ _REFUSED: list[tuple[Identity, str]] = [
     ("api", "select from locktender.outbox"),
     ("api", "update locktender.deployment_event set message = ''"),
     ("api", "select from locktender.cleanup_job"),
+    ("api", "update locktender.deployment_plan set plan = '{}'"),
+    ("runner", "delete from locktender.deployment_plan"),
     ("outbox", "update locktender.deployment_task set status = 'queued'"),
     ("outbox", "select from locktender.deployment_task"),
     ("outbox", "insert into locktender.outbox (aggregate, shard, subject, type, data) values ('a', 0, 's', 't', '{}')"),

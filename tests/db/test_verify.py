@@ -112,6 +112,10 @@ _PLANTED = {
         "running", "I03", "stands below",
         "update locktender.deployment_task set lease_epoch = 0 where id = $1::text::uuid",
     ),
+    "plan of an epoch that nobody held": (
+        "running", "I03", "nobody held",
+        "insert into locktender.deployment_plan (task_id, epoch, plan) values ($1::text::uuid, 7, '{}')",
+    ),
     "event after the end": (
         "completed", "I04", "after the end",
         "update locktender.deployment_event set status = 'failed' where task_id = $1::text::uuid and revision = 3",

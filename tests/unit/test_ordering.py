@@ -48,3 +48,23 @@ def test_nothing_gives_nothing() -> None:
 def test_a_foreign_kind_with_a_familiar_name_is_still_foreign() -> None:
     assert phase_of("serving.knative.dev/v1", "Service") is Phase.CUSTOM
     assert phase_of("v1", "Service") is Phase.SERVICES
+
+
+def test_what_could_block_everything_else_comes_last() -> None:
+    blockers = [
+        Item("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
+        Item("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),
+        Item("apiregistration.k8s.io/v1", "APIService"),
+    ]
+    others = [Item("autoscaling/v2", "HorizontalPodAutoscaler"), Item("example.com/v1", "Database"), Item("v1", "Pod")]
+    assert max(phase_of(each.api_version, each.kind) for each in others) < Phase.WEBHOOKS
+    assert {phase_of(each.api_version, each.kind) for each in blockers} == {Phase.WEBHOOKS}
+
+
+def test_definitions_come_before_everything_that_could_be_of_their_kinds() -> None:
+    assert apply_order([Item("example.com/v1", "Database"), *WRITTEN[-2:]]) == [2, 1, 0]
+
+
+def test_routes_and_gateways_come_after_what_they_lead_to() -> None:
+    for kind in ("Gateway", "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute", "ReferenceGrant"):
+        assert phase_of("gateway.networking.k8s.io/v1", kind) is Phase.EDGE

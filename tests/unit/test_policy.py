@@ -7,8 +7,9 @@ import pytest
 
 from locktender.contracts.deployments.cards import CardStatus
 from locktender.contracts.deployments.flow import DEPLOYMENT_TASK, TaskPhase, TaskStatus
-from locktender.contracts.deployments.models import ApplyState, Card, ObjectRef, Step, StepStatus, Timeline
+from locktender.contracts.deployments.models import ApplyState, Card, Step, StepStatus, Timeline
 from locktender.contracts.deployments.policy import Deadlines, Waiting, blocked_by, deadline_at, itemised, settled
+from locktender.contracts.deployments.wire import ObjectRef
 
 _NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 _DEADLINES = Deadlines(start=100, cancel_ack=90, run=1000)

@@ -20,6 +20,7 @@ _ROUNDS = 4096
 
 _READ, _ADD, _CHANGE, _REMOVE = "select", "insert", "update", "delete"
 _TASK, _EVENT, _JOB, _OUTBOX, _SHARD = "deployment_task", "deployment_event", "cleanup_job", "outbox", "service_shard"
+_PLAN = "deployment_plan"
 _MARK = "update (published_at, attempts, next_attempt_at, last_error)"
 
 _TELL: Mapping[str, tuple[str, ...]] = {_EVENT: (_READ, _ADD), _OUTBOX: (_ADD,)}
@@ -46,21 +47,21 @@ class RoleSpec:
 ROLES: Mapping[Identity, RoleSpec] = MappingProxyType(
     {
         # Creates tasks, cancels them, answers questions. Deletes nothing.
-        "api": RoleSpec({_TASK: (_READ, _ADD, _CHANGE), **_TELL}),
+        "api": RoleSpec({_TASK: (_READ, _ADD, _CHANGE), _PLAN: (_READ,), **_TELL}),
         # Reads what has to be told and marks it, under its shards. Knows nothing of tasks.
         "outbox": RoleSpec(
             {_OUTBOX: (_READ, _MARK), _SHARD: (_READ, _ADD, _CHANGE)},
             functions=("outbox_prepare(integer)", "outbox_retire(interval)"),
         ),
         # Moves tasks that are there; makes none, deletes none.
-        "runner": RoleSpec({_TASK: (_READ, _CHANGE), **_TELL}),
+        "runner": RoleSpec({_TASK: (_READ, _CHANGE), _PLAN: (_READ, _ADD, _CHANGE), **_TELL}),
         # Ends what nobody ends, frees what nobody holds, makes cleanup jobs and forgets them long after they are done.
         "reaper": RoleSpec({_TASK: (_READ, _CHANGE), _JOB: (_READ, _ADD, _CHANGE, _REMOVE), **_TELL}),
         # The only one that deletes tasks.
         "cleanup": RoleSpec({_TASK: (_READ, _REMOVE), _JOB: (_READ, _CHANGE), _EVENT: (_READ,), _OUTBOX: (_ADD,)}),
         # Looks at everything, changes nothing.
         "ops": RoleSpec(
-            {_TASK: (_READ,), _EVENT: (_READ,), _JOB: (_READ,), _OUTBOX: (_READ,), _SHARD: (_READ,)},
+            {_TASK: (_READ,), _EVENT: (_READ,), _PLAN: (_READ,), _JOB: (_READ,), _OUTBOX: (_READ,), _SHARD: (_READ,)},
             statement_seconds=60,
             connections=10,
         ),

@@ -5,22 +5,12 @@ from enum import StrEnum
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
-from pydantic.alias_generators import to_camel
+from pydantic import Field, SecretStr
 
 from locktender.contracts.deployments.cards import CardStatus
 from locktender.contracts.deployments.flow import TaskPhase, TaskStatus
-from locktender.contracts.kernel.ids import NAME_PATTERN
-
-
-class Wire(BaseModel):
-    """A JSON object: camelCase outside, snake_case inside, no unknown members, immutable."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
-
-
-Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
-"""A DNS label: what Kubernetes takes for a namespace, and we for a project."""
+from locktender.contracts.deployments.plan import PlannedAction, PlanSummary
+from locktender.contracts.deployments.wire import Name, ObjectRef, Wire
 
 
 class RunnerKind(StrEnum):
@@ -55,11 +45,32 @@ class Target(Wire):
     namespace: Name | None = Field(default=None, description="Default: the namespace of the kubeconfig's context.")
 
 
+Kind = Annotated[str, Field(pattern=r"^[A-Z][A-Za-z0-9]{0,62}$")]
+FieldManager = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[!-~]+$")]
+
+
+class ApplyOptions(Wire):
+    """How documents are applied. Each is an explicit decision, and is recorded with who made it."""
+
+    force: bool = Field(default=False, description="Take fields over from other field managers.")
+    replace: tuple[Kind, ...] = Field(
+        default=(),
+        max_length=32,
+        description="Kinds whose objects may be deleted and created anew where a field that cannot change differs.",
+    )
+    migrate_from: tuple[FieldManager, ...] = Field(
+        default=("kubectl-client-side-apply", "before-first-apply"),
+        max_length=16,
+        description="Field managers whose ownership passes to Locktender, so that what is no longer written goes away.",
+    )
+
+
 class CreateTask(Wire):
     """A request to deploy."""
 
     source: Source
     target: Target = Target()
+    apply: ApplyOptions = ApplyOptions()
     display_name: str | None = Field(default=None, max_length=200)
     kubeconfig: SecretStr | None = Field(
         default=None, description="Kept in memory until the run ends or the start deadline passes; never stored."
@@ -91,19 +102,6 @@ class StepStatus(StrEnum):
     SKIPPED = "skipped"
 
 
-class ObjectRef(Wire):
-    """A Kubernetes object by name."""
-
-    api_version: str
-    kind: str
-    namespace: str | None = None
-    name: str
-
-    def __str__(self) -> str:
-        where = f"{self.namespace}/" if self.namespace else ""
-        return f"{self.kind} {where}{self.name}"
-
-
 class Card(Wire):
     """One document of the source: was it applied, and is what it describes ready?"""
 
@@ -115,6 +113,7 @@ class Card(Wire):
     reason: str | None = None
     message: str | None = None
     hint: str | None = None
+    planned: PlannedAction | None = Field(default=None, description="What the plan said that applying would do.")
 
 
 class Step(Wire):
@@ -131,6 +130,7 @@ class Timeline(Wire):
     revision: int = 0
     steps: tuple[Step, ...] = ()
     cards: tuple[Card, ...] = ()
+    plan: PlanSummary | None = Field(default=None, description="Absent until the cluster was asked.")
     wait_until: datetime | None = Field(default=None, description="When the runner gives up its present wait.")
 
 
@@ -145,6 +145,10 @@ class FailureReason(StrEnum):
     INVALID_MANIFEST = "invalid-manifest"
     UNKNOWN_KIND = "unknown-kind"
     QUOTA_EXCEEDED = "quota-exceeded"
+    IMMUTABLE_FIELD = "immutable-field"
+    NAMESPACE_TERMINATING = "namespace-terminating"
+    OVERTAKEN = "overtaken"
+    """A newer deployment, or a newer run of this one, has applied the object in the meantime."""
     RESOURCE_FAILED = "resource-failed"
     READINESS_TIMEOUT = "readiness-timeout"
     CREDENTIALS_LOST = "credentials-lost"

@@ -35,6 +35,7 @@ class HasKind(Protocol):
 
 _BATCH, _APPS, _CORE, _RBAC = "batch", "apps", "", "rbac.authorization.k8s.io"
 _NETWORK, _ADMISSION = "networking.k8s.io", "admissionregistration.k8s.io"
+_GATEWAY = "gateway.networking.k8s.io"
 
 # fmt: off
 _KINDS: dict[Phase, tuple[tuple[str, str], ...]] = {
@@ -42,7 +43,7 @@ _KINDS: dict[Phase, tuple[tuple[str, str], ...]] = {
     Phase.DEFINITIONS:   (("apiextensions.k8s.io", "CustomResourceDefinition"),),
     Phase.CLASSES:       (("scheduling.k8s.io", "PriorityClass"), ("storage.k8s.io", "StorageClass"),
                           ("node.k8s.io", "RuntimeClass"), (_NETWORK, "IngressClass"), ("storage.k8s.io", "CSIDriver"),
-                          ("gateway.networking.k8s.io", "GatewayClass")),
+                          (_GATEWAY, "GatewayClass")),
     Phase.LIMITS:        ((_CORE, "ResourceQuota"), (_CORE, "LimitRange"), (_NETWORK, "NetworkPolicy")),
     Phase.ACCOUNTS:      ((_CORE, "ServiceAccount"), (_RBAC, "ClusterRole"), (_RBAC, "Role")),
     Phase.BINDINGS:      ((_RBAC, "ClusterRoleBinding"), (_RBAC, "RoleBinding")),
@@ -53,8 +54,9 @@ _KINDS: dict[Phase, tuple[tuple[str, str], ...]] = {
                           (_APPS, "Deployment"), (_APPS, "StatefulSet"), (_APPS, "DaemonSet"),
                           (_BATCH, "Job"), (_BATCH, "CronJob")),
     Phase.EDGE:          ((_NETWORK, "Ingress"), ("autoscaling", "HorizontalPodAutoscaler"),
-                          ("policy", "PodDisruptionBudget"), ("gateway.networking.k8s.io", "Gateway"),
-                          ("gateway.networking.k8s.io", "HTTPRoute")),
+                          ("policy", "PodDisruptionBudget"), (_GATEWAY, "Gateway"), (_GATEWAY, "HTTPRoute"),
+                          (_GATEWAY, "GRPCRoute"), (_GATEWAY, "TLSRoute"), (_GATEWAY, "TCPRoute"),
+                          (_GATEWAY, "UDPRoute"), (_GATEWAY, "ReferenceGrant")),
     Phase.WEBHOOKS:      ((_ADMISSION, "MutatingWebhookConfiguration"), (_ADMISSION, "ValidatingWebhookConfiguration"),
                           (_ADMISSION, "ValidatingAdmissionPolicy"), (_ADMISSION, "ValidatingAdmissionPolicyBinding"),
                           ("apiregistration.k8s.io", "APIService")),

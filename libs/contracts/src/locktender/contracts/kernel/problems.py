@@ -31,5 +31,7 @@ class Problem(Enum):
     IDEMPOTENCY_MISMATCH = ProblemKind("idempotency-mismatch", 409, "The idempotency key was used for another request")
     TOO_LARGE = ProblemKind("too-large", 413, "The request is too large")
     UNSUPPORTED_MEDIA_TYPE = ProblemKind("unsupported-media-type", 415, "Send application/json")
+    CLUSTER_REFUSED = ProblemKind("cluster-refused", 422, "The cluster refuses")
     INTERNAL = ProblemKind("internal", 500, "Something went wrong on our side")
+    CLUSTER_UNAVAILABLE = ProblemKind("cluster-unavailable", 502, "The cluster does not answer")
     UNAVAILABLE = ProblemKind("unavailable", 503, "Temporarily unavailable")

@@ -22,6 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from locktender.contracts.deployments.flow import DEPLOYMENT_TASK
+from locktender.storage.deployments.plans import read_plan
 from locktender.storage.deployments.tables import deployment_event, deployment_task
 from locktender.storage.kernel.database import Database, Row
 from locktender.storage.kernel.fencing import in_states
@@ -195,6 +196,10 @@ class DeploymentReads:
         if row is None:
             return None
         return SnapshotRow(_task(row), row["timeline"], json.loads(row["events"] or "[]"))
+
+    async def plan(self, workspace: str, task_id: UUID) -> str | None:
+        """What the task's latest run was going to do, as JSON text; None without such a task or such a plan."""
+        return await read_plan(self._database, workspace, task_id)
 
     async def page(
         self,

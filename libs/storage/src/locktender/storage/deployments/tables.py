@@ -103,3 +103,13 @@ DEPLOYMENTS = Aggregate(
     events=deployment_event,
     facts=("project", "phase"),
 )
+
+deployment_plan = Table(
+    "deployment_plan",
+    metadata,
+    Column("task_id", Uuid, ForeignKey(deployment_task.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("epoch", BigInteger, nullable=False),
+    Column("plan", JSONB, nullable=False),
+    stamp("recorded_at", required=True),
+)
+"""What the latest run of a task was going to do. Apart from the task's row, which is written many times."""

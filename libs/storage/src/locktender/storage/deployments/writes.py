@@ -10,6 +10,7 @@ from locktender.contracts.deployments.flow import TaskStatus
 from locktender.contracts.kernel.lease import Epoch, Lease, Owner
 from locktender.storage.deployments import transitions
 from locktender.storage.deployments.create import CREATE, CREATE_COLUMNS, NewTask
+from locktender.storage.deployments.plans import record_plan
 from locktender.storage.kernel.batching import Batcher
 from locktender.storage.kernel.coalescer import Coalescer
 from locktender.storage.kernel.database import Database, Row
@@ -127,6 +128,10 @@ class DeploymentWrites:
     async def record(self, lease: Lease, told: Told, *, phase: str, timeline: str) -> Moved:
         """Note progress on a live run."""
         return await _fenced(self._record, lease, told, phase=phase, timeline=timeline)
+
+    async def record_plan(self, lease: Lease, plan: str) -> Moved:
+        """Keep what a live run is going to do (JSON text, no secret in it). Safe to repeat."""
+        return _moved(await record_plan(self._database, lease, plan))
 
     async def begin_applying(self, lease: Lease, told: Told, *, timeline: str) -> Moved:
         """Running → applying."""

@@ -7,12 +7,12 @@ from sqlalchemy import CTE, ColumnElement, Select, Text, and_, cast, exists, fun
 from locktender.contracts.deployments.events import CREATED
 from locktender.contracts.deployments.flow import DEPLOYMENT_TASK, TaskStatus
 from locktender.contracts.kernel.machine import Actor, Fence
-from locktender.storage.deployments.tables import deployment_event, deployment_task
+from locktender.storage.deployments.tables import deployment_event, deployment_plan, deployment_task
 from locktender.storage.kernel.fencing import in_states
 from locktender.storage.kernel.statement import constant
 from locktender.storage.verify.check import check, recent
 
-_e, _t = deployment_event.c, deployment_task.c
+_e, _p, _t = deployment_event.c, deployment_plan.c, deployment_task.c
 
 _ACQUIRING = [constant(s.event) for s in DEPLOYMENT_TASK.transitions if s.fence is Fence.ACQUIRE and s.event]
 _UNSUCCESSFUL_CANCEL = DEPLOYMENT_TASK.terminal - {TaskStatus.CANCELLED}
@@ -62,6 +62,15 @@ def _rows(broken: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
     )
 
 
+def _plans(broken: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    return (
+        select(cast(_t.id, Text).label("subject"), func.concat(constant("epoch "), _p.epoch).label("detail"))
+        .join(deployment_plan, _p.task_id == _t.id)
+        .where(recent(_t.updated_at), broken)
+        .order_by(_t.id)
+    )
+
+
 _gap = or_(
     and_(_h.last_revision.is_(None), or_(_h.revision != constant(1), _h.kind != constant(CREATED))),
     _h.revision != _h.last_revision + constant(1),
@@ -98,6 +107,7 @@ CHECKS = (
     ),
     check("I03", "a write came under an epoch that had passed", _steps(_h.epoch < _h.last_epoch)),
     check("I03", "the row stands below the epoch of its latest event", _rows(_e.epoch > _t.lease_epoch)),
+    check("I03", "a plan was recorded under an epoch that nobody held", _plans(_p.epoch > _t.lease_epoch)),
     check("I04", "something happened after the end", _steps(in_states(_h.last_status, DEPLOYMENT_TASK.terminal))),
     check(
         "I04", "a cancel was accepted, yet the task did not end cancelled",
