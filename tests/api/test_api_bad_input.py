@@ -143,7 +143,7 @@ async def test_secrets_that_no_message_can_carry_are_refused(api: RunningApi) ->
 
 
 async def test_a_body_over_the_limit_is_refused_before_it_is_read(api: RunningApi) -> None:
-    problem = await refused(api, b'{"displayName": "' + b"x" * (2 * 1024 * 1024) + b'"}', status=413)
+    problem = await refused(api, b'{"displayName": "' + b"x" * (8 * 1024 * 1024) + b'"}', status=413)
     assert problem["type"] == "urn:locktender:problem:too-large"
 
 

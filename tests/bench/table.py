@@ -12,6 +12,7 @@ _TARGETS = {
     "cancel": "p99 ≤ 50 ms",
     "idle": "≤ 20/s",
     "kill": "p99 ≤ 4 s",
+    "parse": "≥ 2,000/s",
 }
 
 

@@ -61,9 +61,10 @@ async def test_every_document_of_a_real_application_is_applied_and_ready(
     assert {card.status for card in ended.timeline.cards} == {CardStatus.RUNNING}
     assert {card.apply for card in ended.timeline.cards} == {ApplyState.APPLIED}
     assert {step.status for step in ended.timeline.steps} == {StepStatus.COMPLETED}
-    assert ended.kinds[:3] == ["created", "started", "applying"]
+    assert ended.kinds[:4] == ["created", "started", "progressed", "applying"]
     assert ended.kinds[-1] == "completed"
-    applied = [entry for entry in await cluster.ledger() if entry["verb"] == "patch" and entry["task"]]
+    applied = [entry for entry in await cluster.ledger() if entry["task"] and not entry["dryRun"]]
+    assert {entry["verb"] for entry in applied} == {"patch"}
     assert len(applied) == len(ended.timeline.cards)
     assert {(entry["task"], entry["epoch"], entry["fieldManager"]) for entry in applied} == {
         (str(ended.row.task.id), "1", "locktender")
@@ -98,14 +99,26 @@ async def test_what_never_gets_ready_fails_at_the_deadline_by_name(bench: TaskBe
     manifests = deployment("slow", behaviour="never-ready")
     ended = await deployed(bench, manifests, cluster.kubeconfig, deadlines=Deadlines(readiness=1))
     assert ended.failure["reason"] == "readiness-timeout"
-    assert "Deployment default/slow (0 of 1 replicas available)" in ended.failure["message"]
+    assert "Deployment default/slow (0 of 1 replicas available" in ended.failure["message"]
     assert ended.card("Deployment", "slow").status is CardStatus.UNKNOWN
+
+
+async def test_what_the_plan_says_would_be_refused_ends_the_run_before_anything_is_applied(
+    bench: TaskBench, cluster: SandboxCluster
+) -> None:
+    await cluster.faults({"verb": "patch", "name": "c2", "status": 422, "message": "no such colour"})
+    ended = await deployed(bench, config_maps(4), cluster.kubeconfig)
+    assert (ended.failure["reason"], ended.failure["stage"]) == ("invalid-manifest", "prepare")
+    assert "no such colour" in ended.failure["message"]
+    assert ended.last["payload"]["counts"] == {"applied": 0, "unknown": 0, "notApplied": 4}
+    assert ended.timeline.plan is not None
+    assert (ended.timeline.plan.create, ended.timeline.plan.refused) == (3, 1)
 
 
 async def test_the_first_refused_document_ends_the_run_and_the_others_are_accounted_for(
     bench: TaskBench, cluster: SandboxCluster
 ) -> None:
-    await cluster.faults({"verb": "patch", "name": "c2", "status": 422, "message": "no such colour"})
+    await cluster.faults(*after_the_plan(verb="patch", name="c2", status=422, message="no such colour"))
     ended = await deployed(bench, config_maps(4), cluster.kubeconfig)
     assert ended.failure["reason"] == "invalid-manifest"
     assert ended.failure["stage"] == "apply"
@@ -117,6 +130,11 @@ async def test_the_first_refused_document_ends_the_run_and_the_others_are_accoun
     assert "no such colour" in (ended.card("ConfigMap", "c2").message or "")
 
 
+def after_the_plan(**fault: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A fault that lets the dry run of its object by."""
+    return {"verb": fault["verb"], "name": fault["name"], "count": 1}, fault
+
+
 async def test_a_busy_cluster_is_asked_again(bench: TaskBench, cluster: SandboxCluster) -> None:
     await cluster.faults({"verb": "patch", "name": "c1", "status": 503, "count": 2})
     ended = await deployed(bench, config_maps(2), cluster.kubeconfig)
@@ -124,7 +142,7 @@ async def test_a_busy_cluster_is_asked_again(bench: TaskBench, cluster: SandboxC
 
 
 async def test_a_document_whose_answer_was_lost_is_told_as_unknown(bench: TaskBench, cluster: SandboxCluster) -> None:
-    await cluster.faults({"verb": "patch", "name": "c1", "drop": True, "after": True})
+    await cluster.faults(*after_the_plan(verb="patch", name="c1", drop=True, after=True))
     ended = await deployed(bench, config_maps(3), cluster.kubeconfig, apply_seconds=0.3)
     assert ended.failure["reason"] == "cluster-unreachable"
     assert ended.card("ConfigMap", "c1").apply is ApplyState.APPLYING
@@ -138,8 +156,8 @@ async def test_a_missing_right_is_told_with_verb_and_kind(bench: TaskBench, clus
     manifests = config_maps(1) + deployment("web")
     ended = await deployed(bench, manifests, cluster.kubeconfig_for(token))
     assert ended.failure["reason"] == "denied"
-    assert "may not patch deployments in namespace default" in ended.failure["message"]
-    assert ended.card("ConfigMap", "c0").apply is ApplyState.APPLIED
+    assert "may not patch deployments.apps in namespace default" in ended.failure["message"]
+    assert ended.card("ConfigMap", "c0").apply is ApplyState.NOT_APPLIED
 
 
 async def test_an_account_that_may_not_list_is_served_object_by_object(
@@ -153,13 +171,11 @@ async def test_an_account_that_may_not_list_is_served_object_by_object(
 async def test_an_account_that_may_not_look_at_its_objects_fails_soon(
     bench: TaskBench, cluster: SandboxCluster
 ) -> None:
-    manifests = deployment("web", behaviour="never-ready")
-    async with bench.service("runner", serve, settings(bench)):
-        task = await bench.deploy(manifests, kubeconfig=cluster.kubeconfig)
-        await bench.until(task, lambda seen: seen.row.task.phase == "verify")
-        await cluster.faults({"verb": "get", "resource": "deployments", "status": 401})
-        ended = await bench.ended(task)
-    assert (ended.failure["reason"], ended.failure["stage"]) == ("unauthorized", "verify")
+    unseen = {"effect": "deny", "verbs": ["get", "list", "watch"], "resources": ["deployments"]}
+    token = await cluster.add_token("dev", rules=(unseen,))
+    ended = await deployed(bench, deployment("web"), cluster.kubeconfig_for(token))
+    assert (ended.failure["reason"], ended.failure["stage"]) == ("denied", "verify")
+    assert ended.card("Deployment", "web").apply is ApplyState.APPLIED
 
 
 async def test_an_expired_token_fails_before_anything_is_applied(bench: TaskBench, cluster: SandboxCluster) -> None:
@@ -208,7 +224,7 @@ async def test_secret_values_reach_the_cluster_and_nothing_that_is_stored(
         "data": {"password": base64.b64encode(value.encode()).decode()},
     }  # fmt: skip
     said = f"the value {value} and the token {cluster.token} are not wanted"
-    await cluster.faults({"verb": "patch", "name": "c0", "status": 422, "message": said})
+    await cluster.faults(*after_the_plan(verb="patch", name="c0", status=422, message=said))
     ended = await deployed(bench, f"---\n{json.dumps(secret)}\n{config_maps(1)}", cluster.kubeconfig)
     assert "[withheld]" in ended.failure["message"]
     _, stored = await cluster.request("GET", "/api/v1/namespaces/default/secrets/key")

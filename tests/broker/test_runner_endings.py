@@ -53,7 +53,12 @@ def verifying(seen: Seen) -> bool:
 
 
 async def effects(cluster: SandboxCluster) -> list[str]:
-    return [entry["name"] for entry in await cluster.ledger() if entry["task"]]
+    return [entry["name"] for entry in await cluster.ledger() if entry["task"] and not entry["dryRun"]]
+
+
+def after_the_plan(**fault: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A fault that lets the dry run of its object by."""
+    return {"verb": fault["verb"], "name": fault["name"], "count": 1}, fault
 
 
 async def deletions(cluster: SandboxCluster) -> list[Any]:
@@ -61,10 +66,10 @@ async def deletions(cluster: SandboxCluster) -> list[Any]:
 
 
 async def test_a_cancel_stops_before_the_next_document_and_itemises(bench: TaskBench, cluster: SandboxCluster) -> None:
-    await cluster.faults({"verb": "patch", "name": "c2", "latency": 0.5})
+    await cluster.faults(*after_the_plan(verb="patch", name="c2", latency=0.5))
     async with bench.service("runner", serve, settings(bench)):
         task = await bench.deploy(config_maps(6), kubeconfig=cluster.kubeconfig)
-        await bench.until(task, lambda seen: "c2" in seen.last["message"])
+        await bench.until(task, lambda seen: "applying ConfigMap c2" in seen.last["message"])
         await bench.cancel(task)
         ended = await bench.ended(task)
     assert ended.status == "cancelled"
@@ -79,10 +84,10 @@ async def test_a_cancel_stops_before_the_next_document_and_itemises(bench: TaskB
 
 
 async def test_a_document_without_an_answer_is_itemised_as_unknown(bench: TaskBench, cluster: SandboxCluster) -> None:
-    await cluster.faults({"verb": "patch", "name": "c1", "latency": 30})
+    await cluster.faults(*after_the_plan(verb="patch", name="c1", latency=30))
     async with bench.service("runner", serve, settings(bench)):
         task = await bench.deploy(config_maps(3), kubeconfig=cluster.kubeconfig)
-        await bench.until(task, lambda seen: "c1" in seen.last["message"])
+        await bench.until(task, lambda seen: "applying ConfigMap c1" in seen.last["message"])
         await bench.cancel(task)
         ended = await bench.ended(task)
     assert ended.status == "cancelled"
@@ -129,7 +134,7 @@ async def test_a_message_without_a_request_on_the_row_cancels_nothing(
 async def test_a_late_outcome_never_overwrites_a_cancel(bench: TaskBench, cluster: SandboxCluster, ending: str) -> None:
     held = Held("runner.before-outcome")
     if ending == "fail":
-        await cluster.faults({"verb": "patch", "name": "c1", "status": 422})
+        await cluster.faults(*after_the_plan(verb="patch", name="c1", status=422))
     async with bench.service("runner", serve, settings(bench), faults=held):
         task = await bench.deploy(config_maps(2), kubeconfig=cluster.kubeconfig)
         await held.reached.wait()

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from locktender.contracts.deployments.models import ObjectRef
+from locktender.contracts.deployments.observed import Related
 from locktender.contracts.deployments.readiness import CardStatus, assess, pod_selector
+from locktender.contracts.deployments.wire import ObjectRef
 from locktender.integrations.kube.client import KubeClient, Outcome
 from locktender.integrations.kube.errors import (
     KubeConflict,
@@ -101,7 +102,7 @@ async def test_objects_go_to_their_own_namespace_before_the_given_one(client: Ku
 
 
 async def test_a_missing_namespace_is_told_as_such(client: KubeClient) -> None:
-    with pytest.raises(KubeNotFound, match="the namespace nowhere does not exist; create it"):
+    with pytest.raises(KubeNotFound, match="the namespace nowhere does not exist"):
         await client.apply(config_map(), namespace="nowhere")
 
 
@@ -110,8 +111,8 @@ async def test_a_conflict_names_the_other_manager_and_the_field_and_force_takes_
     with pytest.raises(KubeConflict) as caught:
         await client.apply(config_map(a="2"))
     [cause] = caught.value.causes
-    assert (cause.manager, cause.field) == ("somebody", ".data.a")
-    assert ".data.a is managed by somebody" in str(caught.value)
+    assert (cause.manager, cause.field) == ("somebody", "data.a")
+    assert "data.a is managed by somebody" in str(caught.value)
     assert explain(caught.value)[0] == "apply-conflict"
     assert (await client.apply(config_map(a="2"), force=True)).outcome is Outcome.CHANGED
 
@@ -141,7 +142,7 @@ async def test_missing_rights_are_told_with_verb_and_resource(cluster: SandboxCl
     rules = ({"effect": "deny", "verbs": ["patch"], "resources": ["deployments"]},)
     token = await cluster.add_token("reader", rules=rules)
     async with KubeClient(read_kubeconfig(cluster.kubeconfig_for(token))) as client:
-        with pytest.raises(KubeDenied, match="may not patch deployments in namespace default") as caught:
+        with pytest.raises(KubeDenied, match=r"may not patch deployments\.apps in namespace default") as caught:
             await client.apply(WEB)
     assert (caught.value.verb, caught.value.resource) == ("patch", "deployments")
     assert explain(caught.value)[0] == "denied"
@@ -320,7 +321,7 @@ async def test_a_deployment_becomes_ready_by_the_truth_table(client: KubeClient)
             web = await client.get(ref("Deployment", "web", "apps/v1"))
             assert web is not None
             pods = (await client.list(resource, "default", label_selector=pod_selector(web))).items
-            verdict = assess(web, pods)
+            verdict = assess(web, Related(pods=pods))
             assert verdict.status in {CardStatus.PENDING, CardStatus.CREATING, CardStatus.RUNNING}
             if verdict.status is CardStatus.RUNNING:
                 break

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from locktender.contracts.deployments.observed import Related
 from locktender.contracts.deployments.ordering import apply_order
+from locktender.contracts.deployments.patience import Patience
 from locktender.contracts.deployments.readiness import (
     CardStatus,
     Readiness,
@@ -36,7 +38,7 @@ async def verdict(client: KubeClient, manifest: Manifest) -> Readiness:
     if selector is None:
         return assess(found)
     pods = await client.list(await client.resource_for("v1", "Pod"), "default", label_selector=selector)
-    return assess(found, pods.items)
+    return assess(found, Related(pods=pods.items))
 
 
 async def test_the_example_application_becomes_ready(client: KubeClient) -> None:
@@ -74,11 +76,12 @@ async def test_trouble_of_an_image_is_told_with_container_and_hint(
     )
     await client.apply(manifest.body)
     async with asyncio.timeout(60):
-        while (seen := await verdict(client, manifest)).trouble is None:  # noqa: ASYNC110 - the cluster cannot call us
+        while (seen := await verdict(client, manifest)).status is not CardStatus.BLOCKED:  # noqa: ASYNC110 - the cluster cannot call us
             await asyncio.sleep(0.02)
     trouble = seen.trouble
+    assert trouble is not None
     assert trouble.container == "app"
     assert trouble.reason in reasons
     assert hint in (seen.hint or "")
     assert seen.status is CardStatus.BLOCKED
-    assert settled(seen, troubled_for=60).status is CardStatus.FAILED
+    assert settled(seen, troubled_for=60, still_for=60, patience=Patience()).status is CardStatus.FAILED

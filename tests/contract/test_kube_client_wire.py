@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from locktender.contracts.deployments.models import ObjectRef
+from locktender.contracts.deployments.wire import ObjectRef
 from locktender.integrations.kube.access import ClusterAccess
 from locktender.integrations.kube.client import KubeClient
 from locktender.integrations.kube.errors import (

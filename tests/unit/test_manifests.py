@@ -182,7 +182,7 @@ def test_an_alias_bomb_is_refused_before_it_expands() -> None:
         lines.append(f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]")
     [finding] = refused("\n".join(lines))
     assert finding.code == "too-many-values"
-    assert "200000" in finding.message
+    assert f"limit of {ManifestLimits().nodes} values (manifests.nodes)" in finding.message
 
 
 def test_values_are_counted_over_all_documents() -> None:
@@ -213,11 +213,11 @@ def test_aliases_without_a_finished_anchor_are_refused(text: str, code: str) -> 
 
 def test_anchors_and_merge_keys_work_and_share_nothing() -> None:
     body = parse_manifests(
-        f"{HEAD}base: &b {{p: [x], q: u}}\ndata:\n  <<: *b\n  q: z\nmore: {{<<: [*b, {{r: s, p: t}}]}}"
+        f"{HEAD}base: &b {{p: [x], q: u}}\nspec:\n  <<: *b\n  q: z\nmore: {{<<: [*b, {{r: s, p: t}}]}}"
     )[0].body
-    assert body["data"] == {"q": "z", "p": ["x"]}
+    assert body["spec"] == {"q": "z", "p": ["x"]}
     assert body["more"] == {"p": ["x"], "q": "u", "r": "s"}
-    assert body["data"]["p"] is not body["base"]["p"]
+    assert body["spec"]["p"] is not body["base"]["p"]
 
 
 def test_a_merge_that_repeats_a_key_from_above_is_refused() -> None:
@@ -267,13 +267,23 @@ def test_lists_are_taken_apart_with_the_line_of_each_item() -> None:
     text = (
         "apiVersion: v1\nkind: List\nitems:\n"
         "- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n"
-        "- apiVersion: v1\n  kind: SecretList\n  items:\n"
-        "  - apiVersion: v1\n    kind: Secret\n    metadata: {name: b, namespace: x}\n"
+        "- apiVersion: v1\n  kind: Secret\n  metadata: {name: b, namespace: x}\n"
     )
     assert [(m.index, m.kind, m.namespace, m.line) for m in parse_manifests(text)] == [
         (0, "ConfigMap", None, 4),
-        (1, "Secret", "x", 10),
+        (1, "Secret", "x", 7),
     ]
+
+
+def test_a_list_inside_of_a_list_is_refused_where_it_stands() -> None:
+    text = f"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: List\n  items: []\n---\n{HEAD}"
+    [finding] = refused(text)
+    assert (finding.code, finding.message.partition(": ")[0]) == ("nested-list", "line 4")
+
+
+def test_an_object_with_items_that_is_no_list_is_refused() -> None:
+    [finding] = refused(f"{HEAD}items: [a]\n")
+    assert (finding.code, finding.message.partition(": ")[0]) == ("misplaced-items", "line 4")
 
 
 def test_json_documents_may_follow_one_another() -> None:
@@ -312,7 +322,6 @@ def test_other_control_characters_may_be_written_as_escapes() -> None:
         ("apiVersion: v1\nmetadata: {name: a}", "missing-kind"),
         ("apiVersion: v1\nkind: A", "missing-name"),
         ("apiVersion: v1\nkind: A\nmetadata: {}", "missing-name"),
-        ("apiVersion: v1\nkind: A\nmetadata: {generateName: a-}", "generate-name"),
         ("apiVersion: v1\nkind: A\nmetadata: {name: 7}", "invalid-name"),
         ("apiVersion: v1\nkind: A\nmetadata: {name: Big_Name}", "invalid-name"),
         ("apiVersion: v1\nkind: A\nmetadata: {name: a/../b}", "invalid-name"),
@@ -343,33 +352,6 @@ def test_two_documents_for_one_object_are_refused() -> None:
 
 def test_one_name_in_two_namespaces_is_two_objects() -> None:
     assert len(parse_manifests(f"{HEAD}---\n{HEAD.replace('name: a', 'name: a, namespace: b')}")) == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "path"),
-    [
-        (f"{HEAD}data: {{k: 1}}", "data.k"),
-        (HEAD.replace("name: a", "name: a, labels: {on-call: true}"), "metadata.labels.on-call"),
-        (
-            HEAD + "spec: {template: {spec: {containers: [{env: [{value: 8080}]}]}}}",
-            "spec.template.spec.containers[0].env[0].value",
-        ),
-    ],
-)
-def test_numbers_and_booleans_where_only_text_goes_are_refused_with_a_hint(text: str, path: str) -> None:
-    [finding] = refused(text)
-    assert finding.code == "not-text"
-    assert f"{path} must be text" in finding.message
-    assert "quotes" in finding.message
-
-
-def test_limits_name_themselves() -> None:
-    assert "limit of 50" in refused("x" * 51, ManifestLimits(total_bytes=50))[0].message
-    many = "---\n".join(HEAD.replace("name: a", f"name: a{n}") for n in range(4))
-    assert "more than 3" in refused(many, ManifestLimits(documents=3))[0].message
-    large = refused(f"{HEAD}data: {{k: {'x' * 100}}}", ManifestLimits(object_bytes=100))[0]
-    assert large.code == "object-too-large"
-    assert "limit of 100" in large.message
 
 
 def test_lists_count_by_their_items() -> None:

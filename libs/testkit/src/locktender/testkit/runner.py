@@ -19,13 +19,11 @@ from nats.js.api import AckPolicy, ConsumerConfig, RetentionPolicy, StreamConfig
 from nats.js.errors import NotFoundError
 
 from locktender.contracts.deployments.flow import DEPLOYMENT_TASK, TaskStatus
-from locktender.contracts.deployments.models import Card, Timeline
+from locktender.contracts.deployments.models import ApplyOptions, Card, Timeline
 from locktender.contracts.kernel import subjects
 from locktender.contracts.kernel.clock import Clock
 from locktender.contracts.kernel.faults import NO_FAULTS, FaultPoints
 from locktender.contracts.kernel.ids import new_owner
-from locktender.integrations.kube.manifests import parse_manifests
-from locktender.integrations.kube.secrets import is_secret, split_secrets
 from locktender.runtime.bus import Bus
 from locktender.runtime.clock import SystemClock
 from locktender.runtime.connect import connect_bus
@@ -38,6 +36,7 @@ from locktender.storage.deployments.reads import DeploymentReads, SnapshotRow
 from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.testkit.database import TestDatabase
 from locktender.testkit.nats_rig import eventually
+from locktender.testkit.recorded_run import stored_source
 from locktender.testkit.rows import new_task, told
 from locktender.testkit.servers import NatsServer
 
@@ -147,23 +146,16 @@ class TaskBench:
         *,
         kubeconfig: str,
         namespace: str | None = "default",
+        options: ApplyOptions | None = None,
         held: bool = True,
         hint: bool = True,
     ) -> UUID:
         """A queued task of the direct runner. With `held` false, nobody holds its credentials."""
-        parsed = parse_manifests(manifests)
-        bodies, _ = split_secrets(parsed)
-        stored = [
-            {"index": manifest.index, "line": manifest.line, "body": json.loads(body)}
-            for manifest, body in zip(parsed, bodies, strict=True)
-        ]
-        secrets = {str(manifest.index): manifest.body for manifest in parsed if is_secret(manifest.body)}
-        task = new_task(
-            workspace=WORKSPACE, runner="direct", namespace=namespace, custodian=CUSTODIAN,
-            source=json.dumps({"kind": "manifests", "documents": stored}),
-        )  # fmt: skip
+        source, secrets = stored_source(manifests, options)
+        task = new_task(workspace=WORKSPACE, runner="direct", namespace=namespace, custodian=CUSTODIAN, source=source)
         if held:
-            self.custodian.hold(task.id, json.dumps({"kubeconfig": kubeconfig, "secrets": secrets}).encode(), 60)
+            held_secrets = {str(index): body for index, body in secrets.items()}
+            self.custodian.hold(task.id, json.dumps({"kubeconfig": kubeconfig, "secrets": held_secrets}).encode(), 60)
         assert await self.writes.create(task)
         if hint:
             await self.hint(task.id, "direct")

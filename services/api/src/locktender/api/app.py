@@ -12,6 +12,7 @@ from litestar import Litestar, Router
 from locktender.api.deployments.cancel import CancelDeployment
 from locktender.api.deployments.controller import DeploymentRoutes
 from locktender.api.deployments.create import CreateDeployment
+from locktender.api.deployments.preview import PreviewDeployment
 from locktender.api.deployments.queries import DeploymentQueries
 from locktender.api.deployments.source import Examiner
 from locktender.api.deployments.streams import DeploymentStreams
@@ -122,6 +123,11 @@ def _deployments(
     async def find(task: tuple[str, UUID]) -> Snapshot | None:
         return await queries.find(*task)
 
+    examiner = Examiner(
+        limits=settings.manifests,
+        max_secret_bytes=settings.limits.max_secret_bytes,
+        noop_runner=settings.noop_runner,
+    )
     return DeploymentRoutes(
         gate=gate,
         create=CreateDeployment(
@@ -129,16 +135,13 @@ def _deployments(
             reads=reads,
             custodian=custodian,
             custodian_name=custodian_name,
-            examiner=Examiner(
-                limits=settings.manifests,
-                max_secret_bytes=settings.limits.max_secret_bytes,
-                noop_runner=settings.noop_runner,
-            ),
+            examiner=examiner,
             digests=Digests(key),
             deadlines=deadlines,
             bus=bus,
             faults=faults,
         ),
+        preview=PreviewDeployment(examiner=examiner, limits=settings.preview, clock=service.clock),
         cancel=CancelDeployment(
             writes=writes,
             reads=reads,

@@ -10,17 +10,31 @@ from locktender.runtime.settings import ProcessSettings
 
 
 class RequestLimits(BaseModel):
-    """How much one request may bring. `max_secret_bytes` is what custody can carry in one NATS message."""
+    """How much one request may bring.
+
+    `max_body_bytes` leaves room for manifests of the largest size (`manifests.total_bytes`) as the text of a JSON body.
+    `max_secret_bytes` is what custody can carry in one NATS message.
+    """
 
     model_config = ConfigDict(frozen=True)
 
-    max_body_bytes: int = Field(default=2 * 1024 * 1024, gt=0)
+    max_body_bytes: int = Field(default=8 * 1024 * 1024, gt=0)
     max_secret_bytes: int = Field(default=512 * 1024, gt=0, le=900 * 1024)
     body_seconds: float = Field(default=30.0, gt=0)
     page_default: int = Field(default=100, gt=0)
     page_max: int = Field(default=200, gt=0)
     max_streams: int = Field(default=1000, gt=0)
     heartbeat_seconds: float = Field(default=10.0, gt=0)
+
+
+class PreviewLimits(BaseModel):
+    """How long one preview may ask a cluster, how many do so at once, and how long another one waits for its turn."""
+
+    model_config = ConfigDict(frozen=True)
+
+    seconds: float = Field(default=30.0, gt=0)
+    at_once: int = Field(default=8, gt=0)
+    waiting_seconds: float = Field(default=10.0, gt=0)
 
 
 class ApiSettings(ProcessSettings):
@@ -35,6 +49,7 @@ class ApiSettings(ProcessSettings):
             Without one, each start makes its own: cursors end with the process, and a repeated request is then
             recognised by its parts that are not secret alone.
         noop_runner: whether sources of the kind `noop` are taken.
+        manifests: how much manifest text a task may have, as in `LOCKTENDER_MANIFESTS__DOCUMENTS=2000`.
         custody_bytes: memory for credentials that wait for a runner.
     """
 
@@ -47,5 +62,6 @@ class ApiSettings(ProcessSettings):
     deadlines: Deadlines = Deadlines()
     limits: RequestLimits = RequestLimits()
     manifests: ManifestLimits = ManifestLimits()
+    preview: PreviewLimits = PreviewLimits()
     custody_bytes: int = Field(default=128 * 1024 * 1024, gt=0)
     database_pool: int = Field(default=8, gt=0)

@@ -5,13 +5,15 @@ import typer
 from locktender.cli.commands import deployments, ops
 from locktender.cli.commands.demo import demo
 from locktender.cli.commands.deploy import deploy
+from locktender.cli.commands.diff import diff
 from locktender.cli.commands.events import events
 from locktender.cli.commands.up import up
 
 app = typer.Typer(
     name="locktender",
     help="A deployment control plane whose statuses are always true.",
-    epilog="Exit codes: 0 ok, 1 the deployment failed, 2 usage, 3 denied or not found, 4 conflict, 5 unavailable.",
+    epilog="Exit codes: 0 ok, 1 the deployment failed, 2 usage, 3 denied or not found, 4 conflict, 5 unavailable, "
+    "6 something would change (diff --exit-code).",
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
     rich_markup_mode=None,
@@ -20,6 +22,7 @@ app = typer.Typer(
 
 app.command(name="up")(up)
 app.command(name="demo")(demo)
+app.command(name="diff")(diff)
 app.command(name="deploy")(deploy)
 app.add_typer(deployments.app, name="deployments")
 app.command(name="events")(events)

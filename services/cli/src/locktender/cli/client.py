@@ -15,6 +15,7 @@ from locktender.cli.exits import CommandError, Exit, exit_for
 Json = dict[str, Any]
 
 _TIMEOUT = httpx.Timeout(30.0, connect=5.0)
+_PREVIEW_TIMEOUT = httpx.Timeout(90.0, connect=5.0)
 _STREAM_TIMEOUT = httpx.Timeout(30.0, connect=5.0, read=25.0)
 _RECONNECTS = 60
 
@@ -41,6 +42,14 @@ class ApiClient:
         if idempotency_key is not None:
             headers["Idempotency-Key"] = idempotency_key
         return await self._ask("POST", self._tasks, json=body, headers=headers)
+
+    async def preview(self, body: Json) -> Json:
+        """What a create with the same body would do."""
+        return await self._ask("POST", f"{self._tasks}:preview", json=body, timeout=_PREVIEW_TIMEOUT)
+
+    async def plan(self, task_id: str) -> Json:
+        """What the latest run of a task was going to do."""
+        return await self._ask("GET", f"{self._tasks}/{task_id}/plan")
 
     async def page(self, parameters: Mapping[str, str | list[str]]) -> Json:
         """One page of tasks."""

@@ -19,6 +19,8 @@ class Exit(IntEnum):
     """The state does not allow it."""
     UNAVAILABLE = 5
     """The API, or something it needs, does not answer."""
+    CHANGES = 6
+    """`diff --exit-code`: something would change."""
     INTERRUPTED = 130
 
 
@@ -33,10 +35,10 @@ class CommandError(Exception):
 
 
 def exit_for(status: int) -> Exit:
-    """The exit code for an HTTP status that is not a success."""
+    """The exit code for an HTTP status that is not a success. 422 is a cluster that does not let the account in."""
     kinds = {kind.value.status for kind in Problem}
     match status:
-        case 401 | 403 | 404:
+        case 401 | 403 | 404 | 422:
             return Exit.DENIED
         case 409:
             return Exit.CONFLICT

@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from locktender.integrations.kube.informing.hub import InformerHub, informer_hub
 from locktender.runner.cancels import Cancels
 from locktender.runner.executors.direct import DirectExecutor
 from locktender.runner.executors.noop import NoopExecutor
 from locktender.runner.executors.registry import Executors, executors
+from locktender.runner.executors.terms import Bounds
 from locktender.runner.live import LiveRuns
 from locktender.runner.renewal import renewal_over
 from locktender.runner.runs import Runs
@@ -17,6 +19,7 @@ from locktender.runtime.custody_client import CustodyClient
 from locktender.runtime.lease_keeper import LeaseKeeper
 from locktender.runtime.loop import every
 from locktender.runtime.micro import OpsEndpoints
+from locktender.runtime.renewals import FENCE_AT
 from locktender.runtime.service import Service
 from locktender.storage.deployments.reads import DeploymentReads
 from locktender.storage.deployments.writes import DeploymentWrites
@@ -44,8 +47,10 @@ async def serve(service: Service[RunnerSettings]) -> None:
         keeper = stack.enter_context(
             LeaseKeeper(renewal_over(dsn, ttl=ttl), ttl=ttl, renew_every=settings.renew_seconds, clock=service.clock)
         )
+        # Ends after every run, as they all look through it.
+        hub = await stack.enter_async_context(informer_hub(clock=service.clock, pace=settings.observation))
         runs = Runs(
-            writes, DeploymentReads(database), owner=service.owner, executors=_executors(service),
+            writes, DeploymentReads(database), owner=service.owner, executors=_executors(service, hub),
             custody=CustodyClient(service.bus, clock=service.clock), keeper=keeper, live=live, bus=service.bus,
             settings=settings, clock=service.clock, faults=service.faults,
         )  # fmt: skip
@@ -60,13 +65,27 @@ async def serve(service: Service[RunnerSettings]) -> None:
         await run_all(feeds.values())
 
 
-def _executors(service: Service[RunnerSettings]) -> Executors:
+def _executors(service: Service[RunnerSettings], hub: InformerHub) -> Executors:
     settings = service.settings
+    bounds = Bounds(
+        document=settings.apply_seconds,
+        write=settings.write_seconds,
+        # A checkpoint fails from `FENCE_AT` of a lease on, so this much of one is left after every checkpoint.
+        fenced_write=settings.lease_ttl_seconds * (1 - FENCE_AT),
+        namespace=settings.namespace_seconds,
+        definition=settings.definition_seconds,
+        replacement=settings.replacement_seconds,
+        plan=settings.plan_seconds,
+        run=settings.deadlines.run,
+        at_once=settings.apply_at_once,
+    )
     direct = DirectExecutor(
         clock=service.clock,
         faults=service.faults,
-        apply_seconds=settings.apply_seconds,
+        bounds=bounds,
         readiness_seconds=settings.deadlines.readiness,
+        hub=hub,
+        patience=settings.patience,
     )
     return executors(direct, NoopExecutor() if settings.noop_runner else None)
 

@@ -6,6 +6,8 @@ from datetime import datetime
 
 from locktender.contracts.deployments.flow import DEPLOYMENT_TASK, TaskPhase, TaskStatus
 from locktender.contracts.deployments.models import Card, Failure, FailureReason, Step, Timeline
+from locktender.contracts.deployments.plan import Plan
+from locktender.contracts.deployments.plan_texts import cleaned
 from locktender.contracts.deployments.policy import settled
 from locktender.contracts.kernel.errors import WrongState
 from locktender.contracts.kernel.faults import NO_FAULTS, FaultPoints
@@ -125,6 +127,15 @@ class LeasedHandle:
                 lambda: self._writes.record(self._row.lease, event, phase=self._phase, timeline=text),
                 recorded(self.timeline.revision),
             )
+
+    async def record_plan(self, plan: Plan) -> None:
+        """See `RunHandle`."""
+        async with self._turn:
+            self._check_open()
+            self._timeline = self.timeline.model_copy(update={"plan": plan.summary})
+            text = cleaned(plan, self._scrubber.text).model_dump_json(by_alias=True, exclude_defaults=True)
+            # Never taken for landed: writing the same plan again is harmless.
+            await self._row.write(lambda: self._writes.record_plan(self._row.lease, text), lambda _: False)
 
     async def begin_applying(self, message: str = "applying begins") -> None:
         """See `RunHandle`."""

@@ -16,7 +16,7 @@ from locktender.contracts.kernel.errors import LocktenderError, Rejected, Unavai
 from locktender.contracts.kernel.faults import FaultPoints
 from locktender.contracts.kernel.lease import Owner
 from locktender.integrations.kube.errors import KubeError
-from locktender.integrations.kube.explain import explain
+from locktender.integrations.kube.explain import explain, hint_of
 from locktender.runner.credentials import Custody, NoCredentials, fetch_credentials, secret_values
 from locktender.runner.executors.registry import Executors
 from locktender.runner.executors.run import Superseded, Work
@@ -179,7 +179,7 @@ class Runs:
                 await handle.fail(FailureReason.CREDENTIALS_LOST, stage, str(error), "never started")
             case KubeError() | Rejected():
                 reason, message = explain(error)
-                await handle.fail(reason, stage, message)
+                await handle.fail(reason, stage, message, hint_of(error))
             case LocktenderError():
                 await handle.fail(FailureReason.RUNNER_ERROR, stage, str(error))
             case None:

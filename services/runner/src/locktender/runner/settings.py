@@ -2,7 +2,9 @@
 
 from pydantic import Field
 
+from locktender.contracts.deployments.patience import Patience
 from locktender.contracts.deployments.policy import Deadlines
+from locktender.integrations.kube.informing.pace import InformerPace
 from locktender.runtime.settings import ProcessSettings
 
 
@@ -16,6 +18,15 @@ class RunnerSettings(ProcessSettings):
         noop_slots: of those at once.
         custody_seconds: how long a claimed run asks for its credentials.
         apply_seconds: how long one document is tried against a cluster that is busy or away.
+        plan_seconds: for the dry runs of one run together.
+        write_seconds: for one write to an object that exists. Writes without a precondition get less: what is left of
+            a lease that was just confirmed.
+        namespace_seconds: how long a run waits for a namespace that is being deleted.
+        definition_seconds: how long a run waits until the cluster serves the kinds that its source defines.
+        replacement_seconds: how long a run waits for the end of an object that it is to replace.
+        apply_at_once: documents of one run that are sent at the same time, where there are many.
+        patience: how long each class of trouble may last until it fails a run.
+        observation: how objects are watched, and how often they are listed; shared by all runs.
         database_connections: besides the one that renews leases.
     """
 
@@ -25,4 +36,12 @@ class RunnerSettings(ProcessSettings):
     noop_slots: int = Field(default=1024, ge=1)
     custody_seconds: float = Field(default=15.0, gt=0)
     apply_seconds: float = Field(default=60.0, gt=0)
+    plan_seconds: float = Field(default=120.0, gt=0)
+    write_seconds: float = Field(default=30.0, gt=0)
+    namespace_seconds: float = Field(default=60.0, ge=0)
+    definition_seconds: float = Field(default=30.0, gt=0)
+    replacement_seconds: float = Field(default=120.0, gt=0)
+    apply_at_once: int = Field(default=8, ge=1, le=64)
+    patience: Patience = Patience()
+    observation: InformerPace = InformerPace()
     database_connections: int = Field(default=4, ge=1)

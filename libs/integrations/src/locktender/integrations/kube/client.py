@@ -1,31 +1,30 @@
-"""A thin asynchronous Kubernetes client: discovery, server-side apply, get, list, watch.
+"""A thin asynchronous Kubernetes client: what `KubeReader` can ask, and server-side apply.
 
-It never retries by itself (see `retrying`), never deletes, and writes nothing to disk.
+It never retries by itself (see `retrying`) and writes nothing to disk.
 """
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum
 from http import HTTPStatus
-from types import TracebackType
-from typing import Self, cast
+from typing import Literal, cast
 
-import httpx
+from locktender.contracts.deployments.wire import ObjectRef
+from locktender.integrations.kube.errors import KubeDenied, KubeNotFound, KubeUnavailable, Outage
+from locktender.integrations.kube.json_value import JsonObject, as_object, as_text, copied
+from locktender.integrations.kube.live import Live, live_of
+from locktender.integrations.kube.ownership import Handover
+from locktender.integrations.kube.reader import KubeReader, attempt_at, body_of
+from locktender.integrations.kube.resource import Resource
+from locktender.integrations.kube.stamps import MANAGER
+from locktender.integrations.kube.status import Answer
+from locktender.integrations.kube.warnings import warnings_of
 
-from locktender.contracts.deployments.models import ObjectRef
-from locktender.integrations.kube.access import ClusterAccess
-from locktender.integrations.kube.errors import KubeDenied, KubeNotFound, KubeUnavailable, KubeUnknownKind, Outage
-from locktender.integrations.kube.json_value import JsonObject, as_array, as_object, as_text, copied
-from locktender.integrations.kube.resource import Resource, group_path, served
-from locktender.integrations.kube.secrets import is_secret
-from locktender.integrations.kube.status import Answer, Attempt, refusal
-from locktender.integrations.kube.transport import Wire
-from locktender.integrations.kube.watching import WatchEvent, watch_events
-
-FIELD_MANAGER = "locktender"
+FIELD_MANAGER = MANAGER
 _APPLY_PATCH = "application/apply-patch+yaml"
-_PAGE = 500
+_JSON_PATCH = "application/json-patch+json"
 
 
 class Outcome(StrEnum):
@@ -36,88 +35,39 @@ class Outcome(StrEnum):
     UNCHANGED = "unchanged"
 
 
+class Absence(Enum):
+    """Knowledge that an object was not there when it was looked for."""
+
+    ABSENT = "absent"
+
+
+ABSENT = Absence.ABSENT
+Known = Live | Absence | None
+"""What is known of an object before a write: as it was read, that it was not there, or nothing."""
+
+Propagation = Literal["Foreground", "Background"]
+
+
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The object as the cluster has it after an apply. `body` of a Secret holds its values: do not store it."""
+    """The object as the cluster has it after an apply. `body` of a Secret holds its values: do not store it.
+
+    `warnings` are the server's own words, at most ten; none for a Secret.
+    """
 
     body: JsonObject
     outcome: Outcome
+    live: Live
+    warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """Objects of one kind. Watch from `resource_version`. `complete` is False when the bound was met."""
+class KubeClient(KubeReader):
+    """One cluster, read and written. See `KubeReader` for how to open it and for its timeouts.
 
-    items: list[JsonObject]
-    resource_version: str
-    complete: bool
-
-
-class KubeClient:
-    """One cluster. Enter it as an asynchronous context manager; it closes its connections on leaving.
-
-    Timeouts are in seconds: `connect_seconds` to get a connection, `read_seconds` between bytes, and no answer may
-    take longer than the former plus twice the latter. Answers beyond `body_limit` bytes are refused.
+    `seconds` of a write bounds the whole request, on both sides: the server is asked to give up by then as well, so
+    that a write which was sent and never answered does not take effect much later. It is at most what the server
+    allows, so it is no promise against a server that ignores it.
     """
-
-    def __init__(
-        self,
-        access: ClusterAccess,
-        *,
-        connect_seconds: float = 5.0,
-        read_seconds: float = 30.0,
-        body_limit: int = 16 * 1024 * 1024,
-        transport: httpx.AsyncBaseTransport | None = None,
-    ) -> None:
-        self._access = access
-        self._wire = Wire(
-            access,
-            connect_seconds=connect_seconds,
-            read_seconds=read_seconds,
-            body_limit=body_limit,
-            transport=transport,
-        )
-        self._served: dict[str, dict[str, Resource]] = {}
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._wire.aclose()
-
-    async def version(self) -> JsonObject:
-        """What the server says it is. Raises `KubeError`."""
-        answer = await self._wire.call("GET", "/version")
-        return self._success(answer, Attempt("get", "the version of the cluster", "version"))
-
-    async def resource_for(self, api_version: str, kind: str) -> Resource:
-        """How the cluster serves a kind. What is known is remembered; a miss is looked up anew, once.
-
-        Raises:
-            KubeUnknownKind: the cluster does not serve it.
-            KubeError: the cluster did not answer the question.
-        """
-        known = self._served.get(api_version, {}).get(kind)
-        if known is not None:
-            return known
-        answer = await self._wire.call("GET", group_path(api_version))
-        try:
-            listing = self._success(answer, Attempt("get", f"the kinds of {api_version}", "apis"))
-        except KubeNotFound:
-            raise KubeUnknownKind(api_version, kind) from None
-        self._served[api_version] = served(api_version, listing)
-        found = self._served[api_version].get(kind)
-        if found is None:
-            raise KubeUnknownKind(api_version, kind)
-        return found
-
-    def namespace_of(self, resource: Resource, namespace: str | None) -> str | None:
-        """Where an object goes: None for kinds without namespaces, else the given one, the context's, or `default`."""
-        if not resource.namespaced:
-            return None
-        return namespace or self._access.namespace or "default"
 
     async def apply(
         self,
@@ -127,10 +77,15 @@ class KubeClient:
         force: bool = False,
         dry_run: bool = False,
         namespace: str | None = None,
+        known: Known = None,
         resource_version: str | None = None,
-        bookkeeping: Collection[str] = (),
+        seconds: float | None = None,
     ) -> Applied:
         """Server-side apply of one object, with unknown fields refused. Safe to repeat.
+
+        With `resource_version`, a write that comes after another one is refused. For an object that does not exist,
+        server-side apply knows no such precondition: a late write then creates it, or changes what somebody else
+        created in the meantime. Bound that by `seconds`.
 
         Args:
             manifest_body: the object; its own namespace wins over `namespace`.
@@ -138,11 +93,13 @@ class KubeClient:
             force: take fields over from other managers instead of raising `KubeConflict`.
             dry_run: let the cluster check everything and change nothing.
             namespace: for objects that name none.
+            known: the object as it was read, which saves reading it again to tell what changed.
             resource_version: apply only to exactly this version of the object, else raise `KubeConflict`.
-            bookkeeping: annotations that do not count as a change of the object.
+            seconds: for the write, in all. None: as long as any answer may take.
 
         Returns:
-            The object and what happened to it. `changed` may also be somebody else's change at the same moment.
+            The object and what happened to it, our stamps aside. `changed` may also be somebody else's change since
+            `known` was read.
 
         Raises:
             KubeError: nothing was applied, except after `KubeUnavailable`, when that is unknown.
@@ -156,7 +113,7 @@ class KubeClient:
             metadata["namespace"] = place
         if resource_version is not None:
             metadata["resourceVersion"] = resource_version
-        before = await self._before(resource, place, ref)
+        before = known if known is not None else await self._known(ref, place)
         params = {
             "fieldManager": field_manager,
             "force": "true" if force else "false",
@@ -164,106 +121,92 @@ class KubeClient:
         }
         if dry_run:
             params["dryRun"] = "All"
-        answer = await self._wire.call(
-            "PATCH",
-            resource.path(place, ref.name),
-            params=params,
-            content=json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(),
-            content_type=_APPLY_PATCH,
-        )
-        after = self._success(answer, _attempt("patch", resource, place, ref))
-        if before is None or answer.code == HTTPStatus.CREATED:
-            return Applied(after, Outcome.CREATED)
-        same = _stable(before, bookkeeping) == _stable(after, bookkeeping)
-        return Applied(after, Outcome.UNCHANGED if same else Outcome.CHANGED)
+        answer = await self._write("PATCH", resource.path(place, ref.name), body, _APPLY_PATCH, params, seconds)
+        attempt = attempt_at("patch", resource, place, ref)
+        after = body_of(answer, attempt)
+        live = live_of(after)
+        warnings = () if attempt.secret else warnings_of(answer.warnings)
+        return Applied(after, _outcome(answer, before, live), live, warnings)
 
-    async def get(self, ref: ObjectRef, *, namespace: str | None = None) -> JsonObject | None:
-        """The object, or None when it is not there. Raises `KubeError`, also for kinds that are not served."""
-        resource = await self.resource_for(ref.api_version, ref.kind)
-        return await self._read(resource, self.namespace_of(resource, ref.namespace or namespace), ref)
-
-    async def list(
-        self,
-        resource: Resource,
-        namespace: str | None = None,
-        *,
-        label_selector: str | None = None,
-        field_selector: str | None = None,
-        at_most: int = 5_000,
-    ) -> Listing:
-        """The objects of a kind, page by page, at most `at_most`. Without a namespace, of all namespaces.
+    async def hand_over(
+        self, ref: ObjectRef, change: Handover, *, namespace: str | None = None, seconds: float | None = None
+    ) -> JsonObject:
+        """Change who owns which field of an object, and nothing else. Returns the object.
 
         Raises:
-            WatchExpired: the pages took so long that the cluster forgot them; list again.
+            KubeConflict: the object has changed since it was read; read it again.
             KubeError: for every other refusal.
         """
-        attempt = _attempt("list", resource, namespace, None)
-        params = _selection(label_selector, field_selector)
-        items: list[JsonObject] = []
-        while True:
-            params["limit"] = str(min(_PAGE, at_most - len(items)))
-            page = self._success(await self._wire.call("GET", resource.path(namespace), params=params), attempt)
-            metadata = as_object(page.get("metadata"))
-            new = [as_object(item) for item in as_array(page.get("items"))]
-            for item in new:
-                # Items of a list omit what the list says for all of them.
-                item.setdefault("apiVersion", resource.api_version)
-                item.setdefault("kind", resource.kind)
-            items += new
-            further = as_text(metadata.get("continue"))
-            if not further or not new or len(items) >= at_most:
-                return Listing(items[:at_most], as_text(metadata.get("resourceVersion")), complete=not further)
-            params["continue"] = further
+        resource, place = await self._placed(ref, namespace)
+        # `replace` of the version, where `test` would come back as an invalid request instead of a conflict.
+        patch = [
+            {"op": "replace", "path": "/metadata/managedFields", "value": change.managed_fields},
+            {"op": "replace", "path": "/metadata/resourceVersion", "value": change.resource_version},
+        ]
+        params = {"fieldManager": FIELD_MANAGER}
+        answer = await self._write("PATCH", resource.path(place, ref.name), patch, _JSON_PATCH, params, seconds)
+        return body_of(answer, attempt_at("patch", resource, place, ref))
 
-    async def watch(
+    async def delete(
         self,
-        resource: Resource,
-        namespace: str | None = None,
+        ref: ObjectRef,
         *,
-        resource_version: str,
-        label_selector: str | None = None,
-        field_selector: str | None = None,
-        timeout_seconds: int = 60,
-    ) -> AsyncIterator[WatchEvent]:
-        """Changes after `resource_version`, bookmarks included, for about `timeout_seconds`; then it simply ends.
+        uid: str,
+        resource_version: str | None = None,
+        propagation: Propagation = "Background",
+        namespace: str | None = None,
+        seconds: float | None = None,
+    ) -> bool:
+        """Ask for the deletion of exactly the object with this `uid`. Whether it was still there.
 
-        Close it with `contextlib.aclosing` when leaving early. After any end, list and watch again.
+        It exists for one purpose: to replace an object that cannot be changed, where the request for the deployment
+        says so for its kind. Nothing else deletes anything. The object may linger on after it (finalizers).
 
         Raises:
-            WatchExpired: the version is too old; list again.
-            KubeError: the cluster refused, or the stream broke or fell silent.
+            KubeConflict: the name belongs to another object by now, or the object is no longer at `resource_version`.
+            KubeError: for every other refusal.
         """
-        params = _selection(label_selector, field_selector) | {
-            "watch": "true",
-            "allowWatchBookmarks": "true",
-            "resourceVersion": resource_version,
-            "timeoutSeconds": str(timeout_seconds),
-        }
-        attempt = _attempt("watch", resource, namespace, None)
-        async for event in watch_events(self._wire, resource.path(namespace), params, attempt, timeout_seconds):
-            yield event
-
-    async def _before(self, resource: Resource, namespace: str | None, ref: ObjectRef) -> JsonObject | None:
+        resource, place = await self._placed(ref, namespace)
+        conditions = {"uid": uid} | ({"resourceVersion": resource_version} if resource_version else {})
+        options = {
+            "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation, "preconditions": conditions,
+        }  # fmt: skip
+        answer = await self._write("DELETE", resource.path(place, ref.name), options, "application/json", {}, seconds)
         try:
-            return await self._read(resource, namespace, ref)
+            body_of(answer, attempt_at("delete", resource, place, ref))
+        except KubeNotFound:
+            return False
+        return True
+
+    async def _placed(self, ref: ObjectRef, namespace: str | None) -> tuple[Resource, str | None]:
+        resource = await self.resource_for(ref.api_version, ref.kind)
+        return resource, self.namespace_of(resource, ref.namespace or namespace)
+
+    async def _known(self, ref: ObjectRef, namespace: str | None) -> Known:
+        try:
+            found = await self.get(ref, namespace=namespace)
         except KubeDenied:
             # An account that may write and not read still applies; what it finds there counts as changed.
-            return {}
-
-    async def _read(self, resource: Resource, namespace: str | None, ref: ObjectRef) -> JsonObject | None:
-        answer = await self._wire.call("GET", resource.path(namespace, ref.name))
-        if answer.code == HTTPStatus.NOT_FOUND:
             return None
-        return self._success(answer, _attempt("get", resource, namespace, ref))
+        return ABSENT if found is None else live_of(found)
 
-    @staticmethod
-    def _success(answer: Answer, attempt: Attempt) -> JsonObject:
-        if not httpx.codes.is_success(answer.code):
-            raise refusal(answer, attempt)
-        body = answer.json()
-        if not body:
-            raise KubeUnavailable("the cluster's answer is not JSON; check the server URL", Outage.BROKEN)
-        return body
+    async def _write(
+        self, method: str, path: str, body: object, content_type: str, params: dict[str, str], seconds: float | None
+    ) -> Answer:
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        asked = params if seconds is None else params | {"timeout": f"{max(int(seconds * 1000), 1)}ms"}
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._wire.call(method, path, params=asked, content=content, content_type=content_type)
+        except TimeoutError:
+            raise KubeUnavailable(f"the cluster did not answer a write within {seconds:g} s", Outage.TIMEOUT) from None
+
+
+def _outcome(answer: Answer, before: Known, after: Live) -> Outcome:
+    if answer.code == HTTPStatus.CREATED:
+        return Outcome.CREATED
+    same = isinstance(before, Live) and before.digest == after.digest
+    return Outcome.UNCHANGED if same else Outcome.CHANGED
 
 
 def _ref(body: JsonObject) -> ObjectRef:
@@ -274,29 +217,3 @@ def _ref(body: JsonObject) -> ObjectRef:
         namespace=as_text(metadata.get("namespace")) or None,
         name=as_text(metadata.get("name")),
     )
-
-
-def _attempt(verb: str, resource: Resource, namespace: str | None, ref: ObjectRef | None) -> Attempt:
-    secret = is_secret({"apiVersion": resource.api_version, "kind": resource.kind})
-    what = f"{ref.kind} {ref.name}" if ref is not None else resource.plural
-    return Attempt(verb, what, resource.plural, namespace, secret=secret)
-
-
-def _selection(label_selector: str | None, field_selector: str | None) -> dict[str, str]:
-    chosen = {"labelSelector": label_selector, "fieldSelector": field_selector}
-    return {name: value for name, value in chosen.items() if value}
-
-
-def _stable(body: JsonObject, bookkeeping: Collection[str]) -> JsonObject:
-    """`body` without what a dry run, another writer's heartbeat or our own bookkeeping changes."""
-    metadata: JsonObject = {
-        key: value
-        for key, value in as_object(body.get("metadata")).items()
-        if key not in {"managedFields", "resourceVersion", "generation"}
-    }
-    metadata["annotations"] = {
-        key: value for key, value in as_object(metadata.get("annotations")).items() if key not in bookkeeping
-    }
-    stable: JsonObject = {key: value for key, value in body.items() if key != "status"}
-    stable["metadata"] = metadata
-    return stable

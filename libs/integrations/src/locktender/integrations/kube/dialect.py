@@ -8,6 +8,7 @@ the readings, and only quotes or another spelling say which.
 import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 
 Scalar = bool | int | float | str | None
 
@@ -21,26 +22,36 @@ _OCTAL = re.compile(r"[-+]?0[0-7]+")
 _HEX = re.compile(r"0x[0-9a-fA-F]+")
 _FRACTION = re.compile(r"(?:[-+]?[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+][0-9]+)?")
 
-_WORDS = frozenset(("y", "Y", "n", "N", "yes", "Yes", "YES", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF"))
+_TRUE_WORDS = frozenset(("y", "Y", "yes", "Yes", "YES", "on", "On", "ON"))
+_FALSE_WORDS = frozenset(("n", "N", "no", "No", "NO", "off", "Off", "OFF"))
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?(?:(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d(?:\.\d*)?[ \t]*(?:Z|[-+]\d\d?(?::?\d\d)?)?)?")
 _SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
-_OTHER_BASE = re.compile(r"[-+]?0(?:o[0-7]+|b[01]+|x[0-9a-fA-F]+)")
+_OTHER_BASE = re.compile(r"[-+]?0(?:[oO][0-7]+|[bB][-+]?[01]+|[xX][0-9a-fA-F]+)")
 _LOOSE_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _EQUALS = re.compile("=")
-# A first character outside of this set never begins anything but text.
-_SUSPECT = frozenset("0123456789+-.~=<nNyYtTfFoO")
+SUSPECT = frozenset("<0123456789+-.~=nNyYtTfFoO")
+"""First characters of what may be more than text; any other never begins anything else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ambiguous:
     """A plain scalar that tools read differently.
 
-    `looks` says what it resembles and `fix` what to write; neither repeats the scalar, which may be a secret.
+    `looks` says what it resembles and `fix` what to write; neither repeats the scalar, which may be a secret. `word` is
+    set for the few words that are booleans to some readers.
     """
 
     looks: str
     fix: str
+    word: str | None = None
+
+    def said(self, *, public: bool) -> str:
+        """What is wrong and what to write; the word itself only where it cannot be a secret."""
+        if self.word is None or not public:
+            return f"{self.looks}; {self.fix}"
+        meant = "true" if self.word in _TRUE_WORDS else "false"
+        return f'{self.looks}; write "{self.word}" in quotes for text, or {meant}'
 
 
 _QUOTE = "put it in quotes if text is meant"
@@ -48,7 +59,7 @@ _QUOTE = "put it in quotes if text is meant"
 
 def plain(text: str) -> Scalar | Ambiguous:
     """The value of an unquoted, untagged scalar."""
-    if text and text[0] not in _SUSPECT:
+    if text and text[0] not in SUSPECT:
         return text
     if text in _NULLS:
         return None
@@ -88,26 +99,53 @@ def fraction(text: str) -> int | float | Ambiguous:
     value = float(text)
     if not math.isfinite(value):
         return Ambiguous("is a number too large for JSON", f"{_QUOTE}, or use a smaller number")
-    return int(value) if value.is_integer() and int(value) in _INT64 else value
+    if not value.is_integer():
+        return value
+    # The shortest digits that mean this float, and zeros: above 2**53 that is another integer than the float's own.
+    whole = int(Decimal(repr(value)))
+    return whole if whole in _INT64 else value
+
+
+_RULES: tuple[tuple[re.Pattern[str], bool, Ambiguous], ...] = (
+    (
+        _DATE,
+        False,
+        Ambiguous("is a date for some YAML readers and text for others", 'put it in quotes, such as "2020-12-31"'),
+    ),
+    (
+        _SEXAGESIMAL,
+        False,
+        Ambiguous("is a base-60 number for some YAML readers and text for others", 'put it in quotes, such as "12:30"'),
+    ),
+    (
+        _OTHER_BASE,
+        True,
+        Ambiguous("is a number only for some YAML readers", f'{_QUOTE}, such as "0o17", else write it in decimal'),
+    ),
+    (
+        _LOOSE_NUMBER,
+        True,
+        Ambiguous("is a number only for some YAML readers", f'{_QUOTE}, such as "1e3", else write it in plain digits'),
+    ),
+    (
+        _NOT_FINITE,
+        False,
+        Ambiguous("is not a finite number, and JSON has no such value", f'{_QUOTE}, such as ".inf"'),
+    ),
+    (_EQUALS, False, Ambiguous("has a special meaning for some YAML readers", 'put it in quotes: "="')),
+)
+"""What is no plain number, in the order of trying. Where the flag is set, underscores count for nothing: some readers
+drop every one of them first, wherever it stands, and then look for a number."""
 
 
 def _ambiguity(text: str) -> Ambiguous | None:
-    if text in _WORDS:
-        return Ambiguous(
-            "is a boolean for some YAML readers and text for others", "write true or false, or put it in quotes"
-        )
+    if text in _TRUE_WORDS or text in _FALSE_WORDS:
+        looks = "is a boolean for some YAML readers and text for others"
+        return Ambiguous(looks, "put it in quotes for text, or write true or false", text)
     if text[0].isalpha():
         return None
-    # Some readers drop every underscore first, wherever it stands, and then look for a number.
     bare = text.replace("_", "")
-    for pattern, candidate, looks, fix in (
-        (_DATE, text, "is a date for some YAML readers and text for others", "put it in quotes"),
-        (_SEXAGESIMAL, text, "is a base-60 number for some YAML readers and text for others", "put it in quotes"),
-        (_OTHER_BASE, bare, "is a number only for some YAML readers", f"{_QUOTE}, else write the number in decimal"),
-        (_LOOSE_NUMBER, bare, "is a number only for some YAML readers", f"{_QUOTE}, else write it in plain digits"),
-        (_NOT_FINITE, text, "is not a finite number, and JSON has no such value", _QUOTE),
-        (_EQUALS, text, "has a special meaning for some YAML readers", "put it in quotes"),
-    ):
-        if pattern.fullmatch(candidate):
-            return Ambiguous(looks, fix)
+    for pattern, without_underscores, ambiguous in _RULES:
+        if pattern.fullmatch(bare if without_underscores else text):
+            return ambiguous
     return None

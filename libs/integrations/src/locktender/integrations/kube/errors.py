@@ -9,10 +9,12 @@ KubeError
 ├── KubeConflict         409: another field manager owns a field, or the object moved on
 ├── KubeTerminating      403 or 409: the namespace or object is being deleted; waiting may help
 ├── KubeInvalid          400, 413, 415, 422: the object itself is not acceptable
+│   └── KubeImmutable        422: the object exists, and a field of it that cannot change would have to
 ├── WatchExpired         410: the resource version is too old; list again
 └── KubeUnavailable      no usable answer: refused, timed out, TLS failed, 429, 5xx
 
-Messages are one line, say what to do, and never repeat what a server said about a `Secret`.
+A message is one line that says what happened, `hint` one line that says what to do next. Neither repeats what a server
+said about a `Secret`.
 """
 
 from collections.abc import Sequence
@@ -23,7 +25,11 @@ from locktender.contracts.kernel.errors import LocktenderError, Unavailable
 
 
 class KubeError(LocktenderError):
-    """Root of the refusals of a cluster."""
+    """Root of the refusals of a cluster. `hint` says what to do next, where that is known."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 class KubeUnauthorized(KubeError):
@@ -33,8 +39,8 @@ class KubeUnauthorized(KubeError):
 class KubeDenied(KubeError):
     """403. `verb` and `resource` name the right that is missing."""
 
-    def __init__(self, message: str, *, verb: str, resource: str) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, verb: str, resource: str, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
         self.verb = verb
         self.resource = resource
 
@@ -52,8 +58,8 @@ class KubeUnknownKind(KubeError):
 
     def __init__(self, api_version: str, kind: str) -> None:
         super().__init__(
-            f"the cluster does not know {kind} in {api_version}; check apiVersion and kind, "
-            "or install the custom resource definition first"
+            f"the cluster does not know {kind} in {api_version}",
+            hint="check apiVersion and kind, or install the custom resource definition first",
         )
         self.api_version = api_version
         self.kind = kind
@@ -70,8 +76,8 @@ class ConflictCause:
 class KubeConflict(KubeError):
     """409. Without causes, the object itself has changed since it was read."""
 
-    def __init__(self, message: str, causes: Sequence[ConflictCause] = ()) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, causes: Sequence[ConflictCause] = (), *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
         self.causes = tuple(causes)
 
 
@@ -81,7 +87,7 @@ class KubeTerminating(KubeError):
 
 @dataclass(frozen=True, slots=True)
 class InvalidCause:
-    """One field that is not acceptable; `message` is empty for a `Secret`."""
+    """One field that is not acceptable, in words; for a `Secret` without a word of the server's."""
 
     field: str
     message: str
@@ -90,9 +96,13 @@ class InvalidCause:
 class KubeInvalid(KubeError):
     """400, 413, 415 or 422."""
 
-    def __init__(self, message: str, causes: Sequence[InvalidCause] = ()) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, causes: Sequence[InvalidCause] = (), *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
         self.causes = tuple(causes)
+
+
+class KubeImmutable(KubeInvalid):
+    """422 because a field that cannot change after creation differs. `causes` names it where the cluster did."""
 
 
 class WatchExpired(KubeError):
@@ -108,13 +118,17 @@ class Outage(StrEnum):
     BROKEN = "broken"
     OVERLOADED = "overloaded"
     SERVER_ERROR = "server-error"
+    WEBHOOK = "webhook"
+    """The cluster answers; an admission or conversion webhook that it has to ask does not."""
 
 
 class KubeUnavailable(KubeError, Unavailable):
     """No usable answer. `retry_after` is in seconds, when the server named a wait."""
 
-    def __init__(self, message: str, outage: Outage, *, retry_after: float | None = None) -> None:
-        super().__init__(message)
+    def __init__(
+        self, message: str, outage: Outage, *, retry_after: float | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
         self.outage = outage
         self.retry_after = retry_after
 

@@ -9,12 +9,13 @@ from urllib.parse import urlsplit
 
 from locktender.contracts.kernel.errors import Rejected
 from locktender.integrations.kube.access import ClusterAccess
-from locktender.integrations.kube.events import Malformed, is_json, json_events, yaml_events
 from locktender.integrations.kube.faults import Findings, TooManyFindings, shown
+from locktender.integrations.kube.json_text import json_values, read_json
 from locktender.integrations.kube.json_value import Json, JsonObject, as_array, as_object, as_text
 from locktender.integrations.kube.limits import ManifestLimits
+from locktender.integrations.kube.syntax import read_yaml
 from locktender.integrations.kube.tls import client_tls
-from locktender.integrations.kube.tree import Builder
+from locktender.integrations.kube.tree import Builder, Malformed
 
 LIMIT_BYTES = 65_536
 _LIMITS = ManifestLimits(total_bytes=LIMIT_BYTES, documents=1, depth=20, aliases=0, nodes=5_000, findings=20)
@@ -47,7 +48,7 @@ def read_kubeconfig(text: str, *, pointer: str = "/kubeconfig") -> ClusterAccess
     Raises:
         Rejected: with a finding for every field that cannot be accepted.
     """
-    findings = Findings(pointer, _LIMITS.findings)
+    findings = Findings(pointer, _LIMITS.findings, text.count("\n") + 1)
     access = None
     try:
         document = _document(text, findings)
@@ -65,9 +66,14 @@ def _document(text: str, findings: Findings) -> JsonObject | None:
     if size > LIMIT_BYTES:
         findings.add("too-large", f"the kubeconfig has {size} bytes, more than the limit of {LIMIT_BYTES}")
         return None
-    events = json_events(text, 1) if is_json(text) else yaml_events(text, 1)
+    builder = Builder(_LIMITS, findings, block="")
     try:
-        values = [tree.value for tree in Builder(_LIMITS, findings).trees(events)]
+        if json_values(text):
+            values = [tree.value for tree in read_json(text, 1, builder)]
+        else:
+            read_yaml(text, 1, builder)
+            tree = builder.take()
+            values = [tree.value] if tree else []
     except Malformed as fault:
         findings.add("malformed-kubeconfig", f"the kubeconfig cannot be read: {fault.problem}", line=fault.line)
         return None

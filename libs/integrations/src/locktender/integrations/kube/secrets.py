@@ -33,7 +33,7 @@ def split_secrets(manifests: Sequence[Manifest]) -> tuple[list[str], list[str]]:
     for manifest in manifests:
         body = manifest.body
         if is_secret(body):
-            values.update(dict.fromkeys(_values(body)))
+            values.update(dict.fromkeys(secret_values(body)))
             body = withheld(body)
         documents.append(json.dumps(body, ensure_ascii=False, indent=2))
     return documents, list(values)
@@ -60,7 +60,8 @@ def is_withheld(body: JsonObject) -> bool:
     return is_secret(body) and any(WITHHELD in leaf_texts(body.get(field)) for field in _VALUE_FIELDS)
 
 
-def _values(body: JsonObject) -> Iterator[str]:
+def secret_values(body: JsonObject) -> Iterator[str]:
+    """The values of the Secret `body`: as written, base64-decoded, and the texts inside of those that are JSON."""
     for written in leaf_texts([body.get("data")]):
         if written:
             yield written
@@ -77,7 +78,7 @@ def _values(body: JsonObject) -> Iterator[str]:
     if isinstance(previous, dict):
         # One level only: a copy inside of the copy is still a value of the first copy.
         previous.pop("metadata", None)
-        yield from _values(previous)
+        yield from secret_values(previous)
 
 
 def _decoded(written: str) -> str:

@@ -1,181 +1,117 @@
 """From an HTTP answer that is not a success to a typed refusal."""
 
-import json
 import re
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Callable
 
+from locktender.integrations.kube.answers import Answer, Attempt, Refused, refused
+from locktender.integrations.kube.denials import denial, policy_denial, terminating_namespace
 from locktender.integrations.kube.errors import (
     ConflictCause,
-    InvalidCause,
     KubeConflict,
-    KubeDenied,
     KubeError,
-    KubeInvalid,
     KubeNotFound,
-    KubeQuotaExceeded,
     KubeTerminating,
     KubeUnauthorized,
-    KubeUnavailable,
-    Outage,
     WatchExpired,
 )
 from locktender.integrations.kube.faults import shown
-from locktender.integrations.kube.json_value import JsonObject, as_array, as_object, as_text
+from locktender.integrations.kube.json_value import as_text
+from locktender.integrations.kube.outages import broken_server, busy, page, redirect
+from locktender.integrations.kube.rejections import is_rejection, readable, rejection
 
-_MANAGER = re.compile(r'conflict with "([^"]{1,200})"')
-_WORDS = 300
-_RETRY_CEILING = 300.0
-# A structural mistake in an applied object comes back as an internal error of the server.
-_APPLY_MISTAKES = (
-    "failed to create typed patch object",
-    "field not declared in schema",
-    "failed to convert new object",
-)
+__all__ = ["Answer", "Attempt", "refusal"]
+
+_MANAGER = re.compile(r'conflict with "([^"]{1,200})"(?: with subresource "([^"]{1,60})")?')
+_FIELDS_SHOWN = 5
+_REDIRECT, _CLIENT_ERROR, _SERVER_ERROR = 300, 400, 500
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """What was asked for, in words for people. `secret` hides everything the server said."""
-
-    verb: str
-    what: str
-    resource: str
-    namespace: str | None = None
-    secret: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A complete HTTP answer."""
-
-    code: int
-    body: bytes
-    retry_after: str | None = None
-
-    def json(self) -> JsonObject:
-        """The body as an object; empty when it is none."""
-        try:
-            return as_object(cast("object", json.loads(self.body)))
-        except (ValueError, RecursionError):
-            return {}
-
-
-def refusal(answer: Answer, attempt: Attempt) -> KubeError:  # noqa: PLR0911 - one return a class of answer
+def refusal(answer: Answer, attempt: Attempt) -> KubeError:
     """The error that `answer` amounts to."""
-    status = answer.json()
-    said = as_text(status.get("message"))
-    match answer.code:
-        case 401:
-            return KubeUnauthorized("the cluster does not accept the credentials; the token is wrong or has expired")
-        case 403:
-            return _denied(status, said, attempt)
-        case 404:
-            return _missing(status, attempt)
-        case 409:
-            return _conflict(status, said, attempt)
-        case 410:
-            return WatchExpired(f"the cluster no longer has the changes of {attempt.what} that were asked for")
-        case 408 | 429:
-            return _unavailable(answer, status, Outage.OVERLOADED, "is busy")
-        case code if code >= 500 and not any(mistake in said for mistake in _APPLY_MISTAKES):  # noqa: PLR2004 - HTTP
-            return _unavailable(answer, status, Outage.SERVER_ERROR, f"answered with an internal error ({code})")
-        case code if 300 <= code < 400:  # noqa: PLR2004 - HTTP
-            return KubeUnavailable(
-                f"the cluster's address answers with a redirect ({code}); check the server URL", Outage.BROKEN
-            )
-        case _:
-            return _invalid(status, said, attempt)
+    told = refused(answer, attempt)
+    denied = policy_denial(told)
+    if denied is not None:
+        return denied
+    if answer.is_page and answer.code < _SERVER_ERROR and answer.code not in {401, 413, 429}:
+        return page(answer)
+    code = answer.code
+    if code in {408, 429}:
+        return busy(told, answer)
+    if code >= _SERVER_ERROR and not is_rejection(told):
+        return broken_server(told, answer)
+    if _REDIRECT <= code < _CLIENT_ERROR:
+        return redirect(answer)
+    return _BY_CODE.get(code, rejection)(told)
 
 
-def _details(status: JsonObject) -> JsonObject:
-    return as_object(status.get("details"))
+def _unauthorized(_: Refused) -> KubeError:
+    return KubeUnauthorized(
+        "the cluster does not accept the credentials; the token is wrong or has expired",
+        hint="deploy again with a fresh kubeconfig",
+    )
 
 
-def _causes(status: JsonObject) -> list[JsonObject]:
-    return [as_object(cause) for cause in as_array(_details(status).get("causes"))[:20]]
+def _expired(told: Refused) -> KubeError:
+    return WatchExpired(f"the cluster no longer has the changes of {told.attempt.what} that were asked for")
 
 
-def _quoted(said: str, attempt: Attempt) -> str:
-    """The server's words as the end of a message; nothing for a Secret, whose values they may repeat."""
-    return "" if attempt.secret or not said else f": {shown(said, _WORDS)}"
-
-
-def _denied(status: JsonObject, said: str, attempt: Attempt) -> KubeError:
-    if any(cause.get("reason") == "NamespaceTerminating" for cause in _causes(status)) or "being terminated" in said:
-        return KubeTerminating(
-            f"{attempt.what} cannot be applied while its namespace is being deleted; wait, or use another"
-        )
-    if "exceeded quota" in said:
-        message = f"{attempt.what} does not fit into the quota of the namespace{_quoted(said, attempt)}"
-        return KubeQuotaExceeded(message, verb=attempt.verb, resource=attempt.resource)
-    place = f" in namespace {attempt.namespace}" if attempt.namespace else ""
-    if " cannot " in said or not said:
-        message = (
-            f"the account may not {attempt.verb} {attempt.resource}{place}; "
-            "grant it that right, or use credentials that have it"
-        )
-    else:
-        message = f"a policy of the cluster refuses {attempt.what}{_quoted(said, attempt)}"
-    return KubeDenied(message, verb=attempt.verb, resource=attempt.resource)
-
-
-def _missing(status: JsonObject, attempt: Attempt) -> KubeError:
-    details = _details(status)
-    if details.get("kind") == "namespaces" and attempt.resource != "namespaces":
-        name = shown(as_text(details.get("name")) or attempt.namespace or "")
-        return KubeNotFound(f"the namespace {name} does not exist; create it, or add it to the manifests")
+def _missing(told: Refused) -> KubeError:
+    attempt = told.attempt
+    if told.details.get("kind") == "namespaces" and attempt.resource != "namespaces":
+        name = shown(as_text(told.details.get("name")) or attempt.namespace or "")
+        return KubeNotFound(f"the namespace {name} does not exist", hint="create it, or add it to the manifests")
     return KubeNotFound(f"{attempt.what} does not exist in the cluster")
 
 
-def _conflict(status: JsonObject, said: str, attempt: Attempt) -> KubeError:
-    if "being deleted" in said or "being terminated" in said:
-        return KubeTerminating(f"{attempt.what} is being deleted; wait until it is gone, then apply again")
+def _conflict(told: Refused) -> KubeError:
+    what = told.attempt.what
+    if "being terminated" in told.said:
+        return terminating_namespace(told)
+    if "being deleted" in told.said:
+        return KubeTerminating(f"{what} is being deleted", hint="wait until it is gone, then deploy again")
     causes = [
-        ConflictCause(_manager(as_text(cause.get("message"))), shown(as_text(cause.get("field")), 120))
-        for cause in _causes(status)
+        ConflictCause(_manager(as_text(cause.get("message"))), readable(as_text(cause.get("field"))))
+        for cause in told.causes
         if cause.get("reason") == "FieldManagerConflict"
     ]
-    if not causes:
-        return KubeConflict(f"{attempt.what} was changed by somebody else in the meantime; try again")
-    owned = ", ".join(f"{cause.field} is managed by {cause.manager}" for cause in causes[:5])
-    more = f" and {len(causes) - 5} more" if len(causes) > 5 else ""  # noqa: PLR2004 - five are enough to see why
+    if causes:
+        return _owned(what, causes)
+    return _moved(what, told)
+
+
+def _moved(what: str, told: Refused) -> KubeConflict:
+    if told.reason == "AlreadyExists" or "already exists" in told.said:
+        return KubeConflict(f"{what} exists already", hint="deploy again, which takes it as it is")
+    if "in precondition" in told.said:
+        return KubeConflict(f"{what} was deleted and created anew by somebody else", hint="deploy again")
+    if 'on resourcequotas "' in told.said:
+        return KubeConflict(f"the quota changed while {what} was checked against it", hint="deploy again")
     return KubeConflict(
-        f"{attempt.what} is partly managed by others: {owned}{more}; "
-        "remove these fields from the manifest, or apply with force to take them over",
+        f"{what} was changed by somebody else in the meantime", hint="look at what they changed, then deploy again"
+    )
+
+
+def _owned(what: str, causes: list[ConflictCause]) -> KubeConflict:
+    owned = ", ".join(f"{cause.field} is managed by {cause.manager}" for cause in causes[:_FIELDS_SHOWN])
+    more = f" and {len(causes) - _FIELDS_SHOWN} more" if len(causes) > _FIELDS_SHOWN else ""
+    return KubeConflict(
+        f"{what} is partly managed by others: {owned}{more}",
         causes,
+        hint="remove these fields from the manifest, or deploy with force to take them over",
     )
 
 
 def _manager(message: str) -> str:
     match = _MANAGER.search(message)
-    return shown(match.group(1)) if match else "another manager"
+    if match is None:
+        return "another manager"
+    return shown(match.group(1)) + (f" (through {shown(match.group(2))})" if match.group(2) else "")
 
 
-def _invalid(status: JsonObject, said: str, attempt: Attempt) -> KubeInvalid:
-    causes = [
-        InvalidCause(
-            shown(as_text(cause.get("field")), 120),
-            "" if attempt.secret else shown(as_text(cause.get("message")), _WORDS),
-        )
-        for cause in _causes(status)
-    ]
-    head = f"the cluster does not accept {attempt.what}"
-    if not causes:
-        return KubeInvalid(f"{head}{_quoted(said, attempt)}")
-    faults = "; ".join(f"{cause.field}: {cause.message}" if cause.message else cause.field for cause in causes[:5])
-    return KubeInvalid(f"{head}: {faults}", causes)
-
-
-def _unavailable(answer: Answer, status: JsonObject, outage: Outage, what: str) -> KubeUnavailable:
-    return KubeUnavailable(f"the cluster {what}; try again later", outage, retry_after=_retry_after(answer, status))
-
-
-def _retry_after(answer: Answer, status: JsonObject) -> float | None:
-    written = answer.retry_after
-    if written is not None and written.isascii() and written.isdigit():
-        return min(float(written), _RETRY_CEILING)
-    seconds = _details(status).get("retryAfterSeconds")
-    if isinstance(seconds, int) and seconds > 0:
-        return min(float(seconds), _RETRY_CEILING)
-    return None
+_BY_CODE: dict[int, Callable[[Refused], KubeError]] = {
+    401: _unauthorized,
+    403: denial,
+    404: _missing,
+    409: _conflict,
+    410: _expired,
+}

@@ -9,12 +9,18 @@ from http import HTTPStatus
 import httpx
 
 from locktender.integrations.kube.access import ClusterAccess
+from locktender.integrations.kube.closing import to_the_end
 from locktender.integrations.kube.errors import KubeUnavailable, Outage
+from locktender.integrations.kube.network import ClusterTransport
+from locktender.integrations.kube.outages import broken_off, not_connected, timed_out
 from locktender.integrations.kube.status import Answer
 from locktender.integrations.kube.tls import client_tls
 
 # A read timeout alone never ends an answer that arrives byte by byte.
 _WHOLE_ANSWER_FACTOR = 2
+_CALLS = httpx.Limits(max_connections=16, max_keepalive_connections=16)
+# Streams last for minutes. In a pool of their own they keep no call waiting; whoever opens them bounds their number.
+_STREAMS = httpx.Limits(max_connections=None, max_keepalive_connections=0)
 
 
 class Wire:
@@ -39,20 +45,28 @@ class Wire:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "locktender"}
         if access.token is not None:
             headers["Authorization"] = f"Bearer {access.token}"
-        self._client = httpx.AsyncClient(
-            base_url=access.server,
-            headers=headers,
-            timeout=self._timeout,
-            verify=_verification(access),
-            trust_env=False,
-            follow_redirects=False,
-            limits=httpx.Limits(max_connections=16, max_keepalive_connections=4),
-            transport=transport,
-        )
+        verify = _verification(access)
+
+        def pool(limits: httpx.Limits) -> httpx.AsyncClient:
+            return httpx.AsyncClient(
+                base_url=access.server,
+                headers=headers,
+                timeout=self._timeout,
+                trust_env=False,
+                follow_redirects=False,
+                transport=transport or ClusterTransport(verify, limits),
+            )
+
+        self._calls = pool(_CALLS)
+        self._streams = pool(_STREAMS)
 
     async def aclose(self) -> None:
-        """Close every connection."""
-        await self._client.aclose()
+        """Close every connection, also when the caller is cancelled meanwhile."""
+        await to_the_end(self._close())
+
+    async def _close(self) -> None:
+        await self._calls.aclose()
+        await self._streams.aclose()
 
     async def call(
         self,
@@ -68,22 +82,28 @@ class Wire:
         with _outages():
             async with (
                 asyncio.timeout(self._whole_seconds),
-                self._client.stream(
+                self._calls.stream(
                     method, path, params=params, content=content, headers=headers, extensions=self._extensions
                 ) as response,
             ):
                 body = await self._body(response)
-                return Answer(response.status_code, body, response.headers.get("retry-after"))
+                headers = response.headers
+                warnings = tuple(headers.get_list("warning"))
+                return Answer(response.status_code, body, headers.get("retry-after"), warnings)
 
     @asynccontextmanager
     async def lines(
-        self, path: str, *, params: Mapping[str, str], seconds: float
+        self, path: str, *, params: Mapping[str, str], seconds: float, silence_seconds: float
     ) -> AsyncGenerator[Answer | AsyncIterator[bytes]]:
-        """The lines of a streamed answer, which ends within `seconds`; or the whole answer when it is a refusal."""
-        timeout = httpx.Timeout(seconds, connect=self._timeout.connect, pool=self._timeout.pool)
+        """The lines of a streamed answer, which ends within `seconds`; or the whole answer when it is a refusal.
+
+        Once no byte has come for `silence_seconds`, the connection counts as broken: nobody says that the other side
+        is gone when a route is lost.
+        """
+        timeout = httpx.Timeout(min(seconds, silence_seconds), connect=self._timeout.connect, pool=self._timeout.pool)
         deadline = asyncio.get_running_loop().time() + seconds
         with _outages():
-            async with self._client.stream(
+            async with self._streams.stream(
                 "GET", path, params=params, timeout=timeout, extensions=self._extensions
             ) as response:
                 if response.status_code == HTTPStatus.OK:
@@ -131,8 +151,9 @@ def _verification(access: ClusterAccess) -> ssl.SSLContext | bool:
         return client_tls(access)
     except (ssl.SSLError, ValueError):
         raise KubeUnavailable(
-            "the certificates of the kubeconfig cannot be used; check that key and certificate belong together",
+            "the certificates of the kubeconfig cannot be used",
             Outage.TLS,
+            hint="check that key and certificate belong together",
         ) from None
 
 
@@ -142,29 +163,8 @@ def _outages() -> Generator[None]:
     try:
         yield
     except (httpx.TimeoutException, TimeoutError):
-        raise KubeUnavailable(
-            "the cluster did not answer in time; check its address and network", Outage.TIMEOUT
-        ) from None
+        raise timed_out() from None
     except httpx.ConnectError as error:
-        raise _not_connected(error) from None
+        raise not_connected(error) from None
     except (httpx.TransportError, httpx.StreamError, httpx.InvalidURL, httpx.DecodingError, ssl.SSLError, OSError):
-        raise KubeUnavailable("the connection to the cluster broke", Outage.BROKEN) from None
-
-
-def _not_connected(error: BaseException) -> KubeUnavailable:
-    cause: BaseException | None = error
-    for _ in range(10):
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return KubeUnavailable(
-                f"the cluster's certificate is not trusted ({cause.verify_message}); check certificate-authority-data "
-                "and the server's name",
-                Outage.TLS,
-            )
-        if isinstance(cause, ssl.SSLError):
-            return KubeUnavailable(
-                "the TLS connection to the cluster failed; check that the address speaks https", Outage.TLS
-            )
-        if cause is None:
-            break
-        cause = cause.__cause__ or cause.__context__
-    return KubeUnavailable("the cluster cannot be reached; check its address and network", Outage.UNREACHABLE)
+        raise broken_off() from None

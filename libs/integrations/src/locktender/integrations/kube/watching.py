@@ -1,7 +1,7 @@
 """Reading a watch: one JSON object a line, each a change or the end of it."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import cast
@@ -10,6 +10,9 @@ from locktender.integrations.kube.errors import KubeUnavailable, Outage
 from locktender.integrations.kube.json_value import JsonObject, as_object, as_text
 from locktender.integrations.kube.status import Answer, Attempt, refusal
 from locktender.integrations.kube.transport import Wire
+
+SILENCE_SECONDS = 90.0
+"""Without a byte for so long, a stream is dead. Clusters send a bookmark about once a minute."""
 
 # The server ends the watch itself; a little later we stop waiting for that.
 _GRACE_SECONDS = 5
@@ -38,10 +41,16 @@ class WatchEvent:
 
 
 async def watch_events(
-    wire: Wire, path: str, params: Mapping[str, str], attempt: Attempt, timeout_seconds: int
-) -> AsyncIterator[WatchEvent]:
+    wire: Wire,
+    path: str,
+    params: Mapping[str, str],
+    attempt: Attempt,
+    timeout_seconds: int,
+    silence_seconds: float = SILENCE_SECONDS,
+) -> AsyncGenerator[WatchEvent]:
     """The events of one watch request. Raises `KubeError`."""
-    async with wire.lines(path, params=params, seconds=timeout_seconds + _GRACE_SECONDS) as lines:
+    seconds = timeout_seconds + _GRACE_SECONDS
+    async with wire.lines(path, params=params, seconds=seconds, silence_seconds=silence_seconds) as lines:
         if isinstance(lines, Answer):
             raise refusal(lines, attempt)
         async for line in lines:

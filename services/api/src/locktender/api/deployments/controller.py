@@ -11,6 +11,7 @@ from litestar.types import ASGIApp
 
 from locktender.api.deployments.cancel import CancelDeployment
 from locktender.api.deployments.create import CreateDeployment, Order, task_path
+from locktender.api.deployments.preview import PreviewDeployment
 from locktender.api.deployments.queries import DeploymentQueries, Listing
 from locktender.api.deployments.streams import DeploymentStreams
 from locktender.api.http.auth import Gate
@@ -27,6 +28,7 @@ from locktender.contracts.deployments.models import EventPage
 from locktender.contracts.kernel.errors import NotFound
 
 TASKS = "/workspaces/{workspace:str}/deployment-tasks"
+PREVIEW = TASKS + ":preview"
 TASK = TASKS + "/{task_id:str}"
 PROJECT_STREAM = "/workspaces/{workspace:str}/projects/{project:str}/deployment-tasks/stream"
 _CLIENTS = frozenset({"api", "cli", "ui", "chat"})
@@ -44,6 +46,7 @@ class DeploymentRoutes:
         *,
         gate: Gate,
         create: CreateDeployment,
+        preview: PreviewDeployment,
         cancel: CancelDeployment,
         queries: DeploymentQueries,
         streams: DeploymentStreams,
@@ -52,6 +55,7 @@ class DeploymentRoutes:
     ) -> None:
         self._gate = gate
         self._create = create
+        self._preview = preview
         self._cancel = cancel
         self._queries = queries
         self._streams = streams
@@ -62,9 +66,11 @@ class DeploymentRoutes:
         """The routes, relative to the version prefix. Each passes the gate."""
         return [
             post(TASKS)(self._gated(Verb.CREATE, self.create)),
+            post(PREVIEW)(self._gated(Verb.CREATE, self.preview)),
             get(TASKS)(self._gated(Verb.LIST, self.list)),
             get(TASK)(self._gated(Verb.READ, self.show)),
             get(TASK + "/events")(self._gated(Verb.READ, self.events)),
+            get(TASK + "/plan")(self._gated(Verb.READ, self.plan)),
             post(TASK + "/cancel")(self._gated(Verb.CANCEL, self.cancel)),
             get(TASK + "/timeline/stream")(self._gated(Verb.WATCH, self.watch_task)),
             get(PROJECT_STREAM)(self._gated(Verb.WATCH, self.watch_project)),
@@ -81,6 +87,10 @@ class DeploymentRoutes:
             made = await self._create(order, document)
         headers = {"Location": task_path(workspace, made.snapshot.task.id)}
         return snapshot_answer(made.snapshot, status=201 if made.fresh else 200, headers=headers)
+
+    async def preview(self, request: HttpRequest, _: Principal) -> Answer:
+        """What a create with the same body would do. Nothing is stored."""
+        return json_answer(await self._preview(await read_json(request, self._limits.body_seconds)))
 
     async def list(self, request: HttpRequest, _: Principal) -> Answer:
         """One page."""
@@ -105,6 +115,10 @@ class DeploymentRoutes:
         limit = query.number("limit", self._limits.page_default, least=1, most=self._limits.page_max)
         found = await self._queries.events(_workspace(request), _task_id(request), after=after, limit=limit)
         return json_answer(EventPage(events=found))
+
+    async def plan(self, request: HttpRequest, _: Principal) -> Answer:
+        """What the latest run was going to do."""
+        return json_answer(await self._queries.plan(_workspace(request), _task_id(request)))
 
     async def cancel(self, request: HttpRequest, by: Principal) -> Answer:
         """The task as the cancel left it."""

@@ -8,7 +8,7 @@ from uuid import UUID
 import structlog
 
 from locktender.api.deployments.source import Examined, Examiner
-from locktender.api.deployments.views import created_payload, snapshot, snapshot_of_new
+from locktender.api.deployments.views import created_message, created_payload, snapshot, snapshot_of_new
 from locktender.api.http.idempotency import NO_DIGEST, Digests
 from locktender.api.http.problems import ProblemError
 from locktender.contracts.deployments.models import Snapshot
@@ -84,8 +84,9 @@ class CreateDeployment:
             Unavailable: no room in custody, or the database does not answer. With an idempotency key, asking again is
                 always safe.
         """
-        examined = await self._examiner.examine(document)
-        task = self._new_task(order, examined)
+        task_id = new_id()
+        examined = await self._examiner.examine(document, task_id)
+        task = self._new_task(task_id, order, examined)
         if examined.secrets is not None:
             self._custodian.hold(task.id, examined.secrets, self._deadlines.start + _CUSTODY_MARGIN_SECONDS)
         try:
@@ -103,11 +104,9 @@ class CreateDeployment:
         self._bus.poke("outbox")
         return Created(snapshot_of_new(task, examined, created_at, self._deadlines), fresh=True)
 
-    def _new_task(self, order: Order, examined: Examined) -> NewTask:
-        count = examined.documents
-        noun = "one document" if count == 1 else f"{count} documents"
+    def _new_task(self, task_id: UUID, order: Order, examined: Examined) -> NewTask:
         return NewTask(
-            id=new_id(),
+            id=task_id,
             workspace=order.workspace,
             project=examined.project,
             namespace=examined.namespace,
@@ -121,7 +120,7 @@ class CreateDeployment:
             custodian=None if examined.secrets is None else self._custodian_name,
             idempotency_key=order.key,
             request_digest=NO_DIGEST if order.key is None else self._digest(examined),
-            message=f"asked for by {order.by}: {noun} into project {examined.project}",
+            message=created_message(order.by, examined),
             payload=json.dumps(created_payload(order.by, examined)),
             trace=json.dumps(order.trace),
         )

@@ -6,10 +6,13 @@ from uuid import UUID
 
 from locktender.api.deployments import views
 from locktender.api.http.paging import Cursors
+from locktender.api.http.problems import ProblemError
 from locktender.contracts.deployments.flow import TaskStatus
 from locktender.contracts.deployments.models import EventView, Projection, Snapshot, TaskPage, Timeline
+from locktender.contracts.deployments.plan import Plan
 from locktender.contracts.deployments.policy import Deadlines
 from locktender.contracts.kernel.errors import NotFound
+from locktender.contracts.kernel.problems import Problem
 from locktender.storage.deployments.reads import DeploymentReads, Position
 
 PROJECTIONS = 100
@@ -53,6 +56,20 @@ class DeploymentQueries:
         if found is None:
             raise NotFound("deployment task", task_id)
         return found
+
+    async def plan(self, workspace: str, task_id: UUID) -> Plan:
+        """What the task's latest run was going to do.
+
+        Raises:
+            NotFound: this workspace has no such task.
+            ProblemError: the task has no plan.
+        """
+        text = await self._reads.plan(workspace, task_id)
+        if text is None:
+            await self.snapshot(workspace, task_id)
+            detail = "this task has no plan; one is recorded when a run has asked the cluster"
+            raise ProblemError(Problem.NOT_FOUND, detail)
+        return Plan.model_validate_json(text)
 
     async def page(self, listing: Listing) -> TaskPage:
         """Tasks, newest first. Going on with the cursor neither skips nor repeats a task, whatever is added.

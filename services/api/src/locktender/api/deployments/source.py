@@ -4,10 +4,12 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from locktender.api.deployments.withholding import divide
 from locktender.api.http.faults import validated
 from locktender.contracts.deployments.models import (
+    ApplyOptions,
     Card,
     CreateTask,
     NoopSource,
@@ -17,12 +19,14 @@ from locktender.contracts.deployments.models import (
 )
 from locktender.contracts.deployments.ordering import apply_order
 from locktender.contracts.deployments.readiness import is_required
+from locktender.contracts.deployments.wire import ObjectRef
 from locktender.contracts.kernel.errors import Finding, Pointer, Rejected
 from locktender.integrations.kube.access import ClusterAccess
-from locktender.integrations.kube.json_value import as_object
+from locktender.integrations.kube.json_value import as_object, as_text
 from locktender.integrations.kube.kubeconfig import read_kubeconfig
 from locktender.integrations.kube.limits import ManifestLimits
 from locktender.integrations.kube.manifests import Manifest, parse_manifests
+from locktender.integrations.kube.naming import named
 
 _LARGE = 8 * 1024
 _STEPS = (Step(id="validate-settings", label="Check settings"), Step(id="create-resources", label="Create resources"))
@@ -37,8 +41,9 @@ class Examined:
     Attributes:
         source: JSON text for the row. Secret values in it are placeholders.
         timeline_text: the timeline as JSON text for the row.
+        apply: how the objects are applied; None where there is nothing to apply.
+        manifests: the objects, secret values included. For memory alone, as is `access`.
         secrets: for custody alone; None where there is nothing to keep.
-        documents: how many objects there are.
     """
 
     runner: RunnerKind
@@ -49,8 +54,10 @@ class Examined:
     source: str
     timeline: Timeline
     timeline_text: str
-    documents: int
-    secrets: bytes | None = field(repr=False)
+    apply: ApplyOptions | None = None
+    manifests: Sequence[Manifest] = field(default=(), repr=False)
+    access: ClusterAccess | None = field(default=None, repr=False)
+    secrets: bytes | None = field(default=None, repr=False)
 
 
 class Examiner:
@@ -62,18 +69,18 @@ class Examiner:
         self._noop_runner = noop_runner
         self._threads = asyncio.Semaphore(2)
 
-    async def examine(self, document: dict[str, object]) -> Examined:
-        """The request in a JSON object.
+    async def examine(self, document: dict[str, object], task_id: UUID) -> Examined:
+        """The request in a JSON object. Objects without a name get theirs from `task_id`, in the timeline alone.
 
         Raises:
             Rejected: with the faults of its members, its manifests and its kubeconfig together.
         """
         if len(_text(document, "source", "manifests")) + len(_text(document, "kubeconfig")) <= _LARGE:
-            return self._examine(document)
+            return self._examine(document, task_id)
         async with self._threads:
-            return await asyncio.to_thread(self._examine, document)
+            return await asyncio.to_thread(self._examine, document, task_id)
 
-    def _examine(self, document: dict[str, object]) -> Examined:
+    def _examine(self, document: dict[str, object], task_id: UUID) -> Examined:
         request, findings = validated(CreateTask, document, tagged=("source",))
         findings += _unprintable(request)
         if request is not None and isinstance(request.source, NoopSource):
@@ -86,7 +93,7 @@ class Examiner:
         access = self._access(document, findings)
         if request is None or access is None or findings:
             raise Rejected(findings)
-        return self._manifested(request, manifests, access)
+        return self._manifested(request, manifests, access, task_id)
 
     def _manifests(self, document: dict[str, object], findings: list[Finding]) -> list[Manifest]:
         text = as_object(document.get("source")).get("manifests")
@@ -110,7 +117,9 @@ class Examiner:
             findings.extend(refusal.findings)
             return None
 
-    def _manifested(self, request: CreateTask, manifests: list[Manifest], access: ClusterAccess) -> Examined:
+    def _manifested(
+        self, request: CreateTask, manifests: list[Manifest], access: ClusterAccess, task_id: UUID
+    ) -> Examined:
         divided = divide(manifests, access)
         kubeconfig = request.kubeconfig.get_secret_value() if request.kubeconfig else ""
         secrets = json.dumps({"kubeconfig": kubeconfig, "secrets": divided.kept}, ensure_ascii=False).encode()
@@ -118,8 +127,13 @@ class Examiner:
             limit = self._max_secret_bytes // 1024
             message = f"the kubeconfig and the objects with secret values exceed {limit} KiB together; deploy in parts"
             raise Rejected([_finding("/source/manifests", message, "secrets-too-large")])
-        timeline = Timeline(steps=_STEPS, cards=tuple(_cards(manifests)))
-        source = {"kind": "manifests", "documents": divided.documents, "sensitiveKeys": divided.sensitive_keys}
+        timeline = Timeline(steps=_STEPS, cards=tuple(_cards(manifests, task_id)))
+        source = {
+            "kind": "manifests",
+            "documents": divided.documents,
+            "sensitiveKeys": divided.sensitive_keys,
+            "apply": request.apply.model_dump(mode="json", by_alias=True),
+        }
         return Examined(
             runner=RunnerKind.DIRECT,
             project=request.target.project,
@@ -129,7 +143,9 @@ class Examiner:
             source=json.dumps(source, ensure_ascii=False, separators=(",", ":")),
             timeline=timeline,
             timeline_text=timeline.model_dump_json(by_alias=True),
-            documents=len(manifests),
+            apply=request.apply,
+            manifests=manifests,
+            access=access,
             secrets=secrets,
         )
 
@@ -144,21 +160,24 @@ def _noop(request: CreateTask) -> Examined:
         source='{"kind": "noop"}',
         timeline=_NOOP_TIMELINE,
         timeline_text=_NOOP_TEXT,
-        documents=0,
-        secrets=None,
     )
 
 
-def _cards(manifests: Sequence[Manifest]) -> list[Card]:
+def _cards(manifests: Sequence[Manifest], task_id: UUID) -> list[Card]:
     """One card a document, in the order of applying."""
     ordered = [manifests[place] for place in apply_order(manifests)]
-    return [Card(index=each.index, ref=each.ref, required=is_required(each.body)) for each in ordered]
+    return [Card(index=each.index, ref=_ref(each, task_id), required=is_required(each.body)) for each in ordered]
+
+
+def _ref(manifest: Manifest, task_id: UUID) -> ObjectRef:
+    name = as_object(named(manifest.body, task_id, manifest.index).get("metadata")).get("name")
+    return manifest.ref.model_copy(update={"name": as_text(name)})
 
 
 def _title(manifests: Sequence[Manifest]) -> str:
     first = manifests[0]
     more = f" and {len(manifests) - 1} more" if len(manifests) > 1 else ""
-    return f"{first.kind} {first.name[:120]}{more}"
+    return f"{first.kind} {first.ref.name[:120]}{more}"
 
 
 def _unprintable(request: CreateTask | None) -> list[Finding]:

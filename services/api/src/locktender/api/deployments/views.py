@@ -96,8 +96,23 @@ def snapshot_of_new(task: NewTask, examined: Examined, created_at: datetime, dea
 
 
 def created_payload(by: str, examined: Examined) -> dict[str, object]:
-    """The facts of the first event."""
-    return {"by": by, "documents": examined.documents}
+    """The facts of the first event; how the documents are applied is among them, because somebody decided it."""
+    facts: dict[str, object] = {"by": by, "documents": len(examined.manifests)}
+    if examined.apply is not None:
+        facts["apply"] = examined.apply.model_dump(mode="json", by_alias=True)
+    return facts
+
+
+def created_message(by: str, examined: Examined) -> str:
+    """The first event in words."""
+    count = len(examined.manifests)
+    noun = "one document" if count == 1 else f"{count} documents"
+    words = [f"asked for by {by}: {noun} into project {examined.project}"]
+    if examined.apply is not None and examined.apply.force:
+        words.append("fields are taken over from others")
+    if examined.apply is not None and examined.apply.replace:
+        words.append(f"objects may be replaced: {', '.join(examined.apply.replace)}")
+    return "; ".join(words)
 
 
 def events(rows: Sequence[Row]) -> tuple[EventView, ...]:

@@ -41,7 +41,7 @@ def divide(manifests: Sequence[Manifest], access: ClusterAccess) -> Divided:
     Raises:
         Rejected: there are more secret values than can be looked for.
     """
-    groups = _spelt([*access.secrets(), *_secret_values(manifests)])
+    groups = _spelt(secret_texts(manifests, access))
     divided = Divided([], {}, {})
     for manifest in manifests:
         body = withheld(manifest.body) if is_secret(manifest.body) else manifest.body
@@ -52,6 +52,15 @@ def divide(manifests: Sequence[Manifest], access: ClusterAccess) -> Divided:
             divided.sensitive_keys[str(manifest.index)] = _keys(manifest.body)
         divided.documents.append({"index": manifest.index, "line": manifest.line, "body": safe})
     return divided
+
+
+def secret_texts(manifests: Sequence[Manifest], access: ClusterAccess) -> list[str]:
+    """What no text may repeat: credentials of the cluster, and values of Secrets that are no ordinary words.
+
+    Raises:
+        Rejected: there are more secret values than can be looked for.
+    """
+    return [*access.secrets(), *_secret_values(manifests)]
 
 
 def _secret_values(manifests: Sequence[Manifest]) -> list[str]:

@@ -15,6 +15,7 @@ from locktender.api.http.operations import JSON, OPERATIONS, SSE, Answer, Operat
 from locktender.api.http.problems import MEDIA_TYPE
 from locktender.contracts.deployments.flow import TaskStatus
 from locktender.contracts.deployments.models import CreateTask, EventPage, Projection, Snapshot, TaskPage
+from locktender.contracts.deployments.plan import Plan
 from locktender.contracts.kernel.ids import NAME_PATTERN
 from locktender.contracts.kernel.problems import Problem
 
@@ -121,6 +122,7 @@ def _schemas() -> Json:
             (Snapshot, "serialization"),
             (TaskPage, "serialization"),
             (EventPage, "serialization"),
+            (Plan, "serialization"),
             (Projection, "serialization"),
         ],
         ref_template="#/components/schemas/{model}",

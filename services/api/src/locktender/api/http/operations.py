@@ -63,6 +63,15 @@ OPERATIONS = (
         body="CreateTask",
     ),
     Operation(
+        "post", TASKS + ":preview", "previewDeploymentTask", "Ask what deploying would do; nothing is stored",
+        (Answer(200, "What would happen to each document, found out by dry runs, in the order of applying.", "Plan"),),
+        problems=(
+            Problem.INVALID_REQUEST, Problem.TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE, Problem.CLUSTER_REFUSED,
+            Problem.CLUSTER_UNAVAILABLE,
+        ),
+        body="CreateTask",
+    ),
+    Operation(
         "get", TASKS, "listDeploymentTasks", "List tasks, newest first",
         (Answer(200, "One page.", "TaskPage"),),
         problems=(Problem.INVALID_REQUEST, Problem.INVALID_CURSOR),
@@ -74,6 +83,10 @@ OPERATIONS = (
         (Answer(200, "Events above the revision.", "EventPage"),),
         problems=(Problem.INVALID_REQUEST,),
         parameters=("After", "Limit"),
+    ),
+    Operation(
+        "get", TASK + "/plan", "getDeploymentPlan", "What the latest run of a task was going to do",
+        (Answer(200, "The plan. Until a run has asked the cluster there is none: `not-found`.", "Plan"),),
     ),
     Operation(
         "post", TASK + "/cancel", "cancelDeploymentTask", "Stop a task; what was applied stays",

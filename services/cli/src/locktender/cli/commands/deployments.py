@@ -12,6 +12,7 @@ from locktender.cli.exits import Exit
 from locktender.cli.following import exit_of, follow
 from locktender.cli.options import DEFAULT_WORKSPACE, JsonOption, TokenOption, UrlOption, WorkspaceOption
 from locktender.cli.output import Output
+from locktender.cli.render.plan import plan_text
 from locktender.cli.render.timeline import timeline
 from locktender.cli.render.words import status_text
 from locktender.cli.running import finish
@@ -71,6 +72,29 @@ def show(
         output.result(snapshot)
         if not as_json:
             output.console.print(timeline(snapshot))
+        return Exit.OK
+
+    finish(output, work())
+
+
+@app.command()
+def plan(
+    task_id: TaskArgument,
+    *,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    url: UrlOption = None,
+    token: TokenOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """What the latest run of a deployment was going to do, field by field."""
+    output = Output(as_json=as_json)
+
+    async def work() -> Exit:
+        async with open_client(connect(url, token), workspace) as api:
+            found = await api.plan(task_id)
+        output.result(found)
+        if not as_json:
+            output.say(plan_text(found))
         return Exit.OK
 
     finish(output, work())

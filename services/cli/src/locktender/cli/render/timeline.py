@@ -8,7 +8,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from locktender.cli.render.words import apply_text, card_text, ref_text, status_text
+from locktender.cli.render.words import apply_text, card_text, planned_numbers, ref_text, status_text
 
 Snapshot = dict[str, Any]
 
@@ -54,7 +54,9 @@ def timeline(snapshot: Snapshot, *, height: int | None = None) -> RenderableType
     for card in shown:
         note = card.get("message") if card["status"] in {"failed", "blocked", "unknown", "creating"} else None
         table.add_row(ref_text(card["ref"]), apply_text(card), card_text(card), Text(note or "", style="dim"))
-    parts: list[RenderableType] = [headline(snapshot), table]
+    parts: list[RenderableType] = [headline(snapshot)]
+    parts += [Text(line, style="dim") for line in _plan(snapshot)]
+    parts.append(table)
     if len(shown) < len(cards):
         parts.append(Text(f"… and {len(cards) - len(shown)} more", style="dim"))
     parts += [Text(line, style=style) for line, style in _failure(snapshot)]
@@ -85,6 +87,7 @@ def _lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     task = snapshot["task"]
     status = status_text(task).plain
     yield "task", f"{task['displayName']}: {status}"
+    yield from (("plan", f"  {line}") for line in _plan(snapshot))
     for card in snapshot["timeline"]["cards"]:
         if card["apply"] == "pending":
             continue
@@ -92,6 +95,14 @@ def _lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         yield f"card/{card['index']}", f"  {ref_text(card['ref'])}: {card['apply']}, {card_text(card).plain[2:]}{note}"
     for number, (line, _) in enumerate(_failure(snapshot)):
         yield f"failure/{number}", f"  {line}"
+
+
+def _plan(snapshot: Snapshot) -> Iterator[str]:
+    """What the run was going to do, in numbers, once that is known."""
+    summary = snapshot["timeline"].get("plan")
+    numbers = planned_numbers(summary) if summary else ""
+    if numbers:
+        yield f"plan: {numbers}"
 
 
 def _failure(snapshot: Snapshot) -> Iterator[tuple[str, str]]:

@@ -41,3 +41,14 @@ def ref_text(ref: dict[str, Any]) -> str:
     """`Kind name`, with the namespace where there is one."""
     where = f"{ref['namespace']}/" if ref.get("namespace") else ""
     return f"{ref['kind']} {where}{ref['name']}"
+
+
+_PLANNED = (
+    ("create", "to create"), ("change", "to change"), ("replace", "to replace"), ("unchanged", "unchanged"),
+    ("conflict", "in conflict"), ("refused", "refused"), ("unknown", "not known yet"),
+)  # fmt: skip
+
+
+def planned_numbers(summary: dict[str, Any]) -> str:
+    """`3 to create, 1 to change, 12 unchanged`; empty for a plan of nothing."""
+    return ", ".join(f"{summary[action]} {words}" for action, words in _PLANNED if summary.get(action))

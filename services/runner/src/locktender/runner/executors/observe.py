@@ -1,116 +1,168 @@
-"""Looking at applied objects: as few requests as the account's rights allow, and a verdict for each object."""
+"""Watching applied objects: what changed since the last look, by shared watches, or by looking where those fail."""
 
-import re
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import assert_never
 
-from locktender.contracts.deployments.cards import CardStatus, Readiness
-from locktender.contracts.deployments.models import Card, ObjectRef
-from locktender.contracts.deployments.observed import labels
-from locktender.contracts.deployments.readiness import assess, pod_selector, watches_pods
-from locktender.integrations.kube.client import KubeClient, Listing
-from locktender.integrations.kube.errors import KubeDenied, KubeError
-from locktender.integrations.kube.json_value import JsonObject, as_object, as_text
+from locktender.contracts.deployments.models import Card
+from locktender.contracts.deployments.observed import Observed, Related
+from locktender.contracts.kernel.clock import Clock
+from locktender.integrations.kube.errors import KubeError
+from locktender.integrations.kube.informing.hub import Subscriber
+from locktender.integrations.kube.informing.interest import Named
+from locktender.integrations.kube.informing.view import Lost, Refused, Sure, View
+from locktender.integrations.kube.json_value import as_object, as_text
+from locktender.integrations.kube.reader import KubeReader
+from locktender.integrations.kube.secrets import is_secret
+from locktender.runner.executors.looking import Found, Looker
+from locktender.runner.executors.relations import Relations, StorageClasses
+from locktender.runtime.race import first_of
 
-Sighting = Readiness | KubeError | None
-"""The verdict on an object; why it could not be seen; or None when it is not there."""
+SHORTEST, LONGEST = 0.25, 2.0
+"""Seconds between two looks without a watch: short while things move, long while they do not."""
+_GATHER_SECONDS = 0.05
+"""Changes that come within so long of each other are looked at together."""
 
-_AT_MOST = 2_000
-_EQUALITIES = re.compile(r"[^,=!() ]+=[^,=!() ]+(?:,[^,=!() ]+=[^,=!() ]+)*")
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """An object as it is in the cluster, and what bears on it."""
+
+    body: Observed
+    related: Related
+
+
+Sighting = Sight | KubeError | None
+"""What is seen of an object; why it cannot be seen; or None when it is not there."""
+
+
+@dataclass(slots=True)
+class _Watched:
+    card: Card
+    relations: Relations
+    view: View | None = field(default=None)
+    """None where the object has to be asked for."""
 
 
 class Observer:
-    """Reads objects of one cluster. Remembers which lists the account may not read, and asks one by one instead."""
+    """Looks at the objects of one run. Raises nothing that a cluster may say, except on `begin`."""
 
-    def __init__(self, client: KubeClient) -> None:
-        self._client = client
-        self._unlistable: set[tuple[str, str, str | None]] = set()
+    def __init__(self, reader: KubeReader, subscriber: Subscriber, clock: Clock) -> None:
+        self._reader = reader
+        self._subscriber = subscriber
+        self._clock = clock
+        self._looker = Looker(reader)
+        self._classes = StorageClasses(reader, clock)
+        self._watched: dict[int, _Watched] = {}
+        self._changed: set[int] = set()
+        self._bell = asyncio.Event()
+        self._pause = SHORTEST
+        self._due = clock.monotonic()
+        self._versions: dict[int, str] = {}
+        self._again: set[int] = set()
 
-    async def look(self, cards: Sequence[Card]) -> dict[int, Sighting]:
-        """What is seen of each card's object, by the card's index. Raises nothing that a cluster may say."""
+    async def begin(self, cards: Sequence[Card]) -> None:
+        """Look at the objects of these cards from now on."""
+        for card in cards:
+            told = partial(self._tell, card.index)
+            watched = _Watched(card, Relations(card.ref, self._reader, self._subscriber, self._classes, told))
+            self._watched[card.index] = watched
+            # Nothing that holds values is kept where several runs see it.
+            if is_secret({"apiVersion": card.ref.api_version, "kind": card.ref.kind}):
+                continue
+            try:
+                resource = await self._reader.resource_for(card.ref.api_version, card.ref.kind)
+            except KubeError:
+                continue
+            namespace = self._reader.namespace_of(resource, card.ref.namespace)
+            watched.view = self._subscriber.look(resource, namespace, Named(card.ref.name), told)
+
+    async def news(self) -> dict[int, Sighting]:
+        """What is seen of each object that changed since the last call, or that had to be asked for."""
+        self._bell.clear()
+        changed, self._changed = self._changed | self._again, set()
+        self._again = set()
         seen: dict[int, Sighting] = {}
-        pods = _Pods(self._client, self._unlistable)
-        for group in _groups(cards):
-            for card, found in zip(group, await self._read(group), strict=True):
-                seen[card.index] = await self._verdict(found, pods) if isinstance(found, dict) else found
+        for index in sorted(changed):
+            watched = self._watched[index]
+            if watched.view is None:
+                continue
+            standing = watched.view.standing
+            match standing:
+                case Sure.LOADING:
+                    pass
+                case Lost(error=error):
+                    seen[index] = error
+                case Refused():
+                    self._ask_for(watched)
+                case Sure.KNOWN:
+                    await self._add(seen, watched, watched.view.objects.get(watched.card.ref.name))
+                case _:
+                    assert_never(standing)
+        if self._asked and self._clock.monotonic() >= self._due:
+            seen |= await self._ask()
         return seen
 
-    async def _read(self, group: Sequence[Card]) -> list[JsonObject | KubeError | None]:
-        listed = await self._listed(group) if len(group) > 1 else {}
-        return [listed.get(card.ref.name) or await self._get(card.ref) for card in group]
+    async def look(self, indices: Collection[int]) -> dict[int, Sighting]:
+        """What a fresh look shows of each, whatever the watches say."""
+        seen: dict[int, Sighting] = {}
+        found = await self._looker.look([self._watched[index].card for index in indices])
+        for index, each in found.items():
+            await self._add(seen, self._watched[index], each)
+        return seen
 
-    async def _listed(self, group: Sequence[Card]) -> dict[str, JsonObject]:
-        """The objects of a group that one list shows. What it lacks is asked for by name."""
-        ref = group[0].ref
-        key = (ref.api_version, ref.kind, ref.namespace)
-        if key in self._unlistable:
-            return {}
-        try:
-            resource = await self._client.resource_for(ref.api_version, ref.kind)
-            listing = await self._client.list(resource, ref.namespace, at_most=_AT_MOST)
-        except KubeDenied:
-            self._unlistable.add(key)
-            return {}
-        except KubeError:
-            return {}
-        if not listing.complete:
-            self._unlistable.add(key)
-        return {as_text(as_object(item.get("metadata")).get("name")): item for item in listing.items}
+    def doubt(self, indices: Collection[int]) -> None:
+        """Ask for these from now on: a fresh look has shown something else than the watch."""
+        for index in indices:
+            self._ask_for(self._watched[index])
 
-    async def _get(self, ref: ObjectRef) -> JsonObject | KubeError | None:
-        try:
-            return await self._client.get(ref)
-        except KubeError as error:
-            return error
+    async def wait(self, seconds: float) -> None:
+        """Return when there may be news, after `seconds` at the latest."""
+        if self._again:
+            seconds = min(seconds, LONGEST)
+        if self._asked:
+            seconds = min(seconds, self._due - self._clock.monotonic())
+        if await first_of(self._clock.sleep(max(seconds, 0.0)), self._bell.wait()) == 1:
+            await self._clock.sleep(_GATHER_SECONDS)
 
-    async def _verdict(self, found: JsonObject, pods: "_Pods") -> Readiness:
-        verdict = assess(found)
-        if verdict.status is CardStatus.RUNNING or not watches_pods(as_text(found.get("kind"))):
-            return verdict
-        return assess(found, await pods.of(found))
+    def _tell(self, index: int) -> None:
+        self._changed.add(index)
+        self._bell.set()
 
+    @property
+    def _asked(self) -> list[Card]:
+        return [watched.card for watched in self._watched.values() if watched.view is None]
 
-class _Pods:
-    """The pods of one look: one list a namespace, as long as that is small and selectors are simple."""
+    def _ask_for(self, watched: _Watched) -> None:
+        if watched.view is not None:
+            watched.view.close()
+            watched.view = None
+            self._due = self._clock.monotonic()
 
-    def __init__(self, client: KubeClient, unlistable: set[tuple[str, str, str | None]]) -> None:
-        self._client = client
-        self._unlistable = unlistable
-        self._listings: dict[str | None, Listing | None] = {}
+    async def _ask(self) -> dict[int, Sighting]:
+        seen: dict[int, Sighting] = {}
+        before, self._versions = self._versions, {}
+        for index, found in (await self._looker.look(self._asked)).items():
+            self._versions[index] = _version(found)
+            await self._add(seen, self._watched[index], found)
+        self._pause = SHORTEST if self._versions != before else min(self._pause * 1.5, LONGEST)
+        self._due = self._clock.monotonic() + self._pause
+        return seen
 
-    async def of(self, workload: JsonObject) -> list[JsonObject]:
-        """The pods that a workload selects; none when they cannot be read."""
-        selector = pod_selector(workload)
-        if selector is None:
-            return []
-        namespace = as_text(as_object(workload.get("metadata")).get("namespace")) or None
-        if namespace not in self._listings:
-            self._listings[namespace] = await self._list(namespace, None)
-        everything = self._listings[namespace]
-        if everything is None:
-            return []
-        if everything.complete and _EQUALITIES.fullmatch(selector):
-            wanted = dict(term.split("=", 1) for term in selector.split(","))
-            return [pod for pod in everything.items if wanted.items() <= dict(labels(pod)).items()]
-        selected = await self._list(namespace, selector)
-        return [] if selected is None else selected.items
-
-    async def _list(self, namespace: str | None, selector: str | None) -> Listing | None:
-        key = ("v1", "Pod", namespace)
-        if key in self._unlistable:
-            return None
-        try:
-            resource = await self._client.resource_for("v1", "Pod")
-            return await self._client.list(resource, namespace, label_selector=selector, at_most=_AT_MOST)
-        except KubeDenied:
-            self._unlistable.add(key)
-        except KubeError:
-            pass
-        return None
+    async def _add(self, seen: dict[int, Sighting], watched: _Watched, found: Found) -> None:
+        """Put what was found together with what bears on it; nothing while that is not known yet."""
+        if not isinstance(found, dict):
+            seen[watched.card.index] = found
+            return
+        relations = watched.relations
+        await relations.follow(found)
+        if relations.unanswered is not None:
+            self._again.add(watched.card.index)
+        if not relations.loading:
+            seen[watched.card.index] = relations.lost or Sight(found, relations.related())
 
 
-def _groups(cards: Sequence[Card]) -> Iterator[list[Card]]:
-    """Cards by kind and namespace."""
-    groups: dict[tuple[str, str, str | None], list[Card]] = {}
-    for card in cards:
-        groups.setdefault((card.ref.api_version, card.ref.kind, card.ref.namespace), []).append(card)
-    yield from groups.values()
+def _version(found: Found) -> str:
+    return as_text(as_object(found.get("metadata")).get("resourceVersion")) if isinstance(found, dict) else ""

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from locktender.contracts.deployments.flow import TaskPhase
 from locktender.contracts.deployments.models import Card, FailureReason, Step, Timeline
+from locktender.contracts.deployments.plan import Plan
 from locktender.contracts.kernel.errors import LocktenderError
 from locktender.contracts.kernel.lease import Epoch
 from locktender.integrations.kube.access import ClusterAccess
@@ -78,6 +79,13 @@ class RunHandle(Protocol):
 
     async def emit(self, message: str, *, phase: TaskPhase | None = None) -> None:
         """Write what is staged, with one line for people."""
+        ...
+
+    async def record_plan(self, plan: Plan) -> None:
+        """Keep what the run is going to do, in place of an earlier plan, and show its numbers in the timeline.
+
+        Written under the lease, before anything is applied. Texts in it are freed of the run's secret values.
+        """
         ...
 
     async def begin_applying(self, message: str = "applying begins") -> None:

@@ -1,8 +1,8 @@
 """A request that is under way when the run must end: worth a moment of patience, because its answer is the truth."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any, Generic, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -21,9 +21,7 @@ class Answer(Generic[T]):
         return self._value  # pyright: ignore[reportReturnType]  # without an error there is a value
 
 
-async def settling(
-    request: Coroutine[Any, Any, T], *, patience: Callable[[], float], late: Callable[[Answer[T]], None]
-) -> T:
+async def settling(request: Awaitable[T], *, patience: Callable[[], float], late: Callable[[Answer[T]], None]) -> T:
     """The result of `request`. If the caller is cancelled meanwhile, the answer may still come for `patience()` s.
 
     An answer in that time goes to `late`, and the cancellation goes on. Without one, the request is cancelled, and what
@@ -41,7 +39,7 @@ async def settling(
     return answer.get()
 
 
-async def _answered(request: Coroutine[Any, Any, T]) -> Answer[T]:
+async def _answered(request: Awaitable[T]) -> Answer[T]:
     try:
         return Answer(await request, None)
     except Exception as error:  # noqa: BLE001 - carried to the caller, who decides

@@ -1,46 +1,60 @@
 """Waiting until every required object is ready, and giving up on those that will not be."""
 
-import asyncio
-import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import assert_never
 
 from locktender.contracts.deployments.cards import CardStatus, Readiness
 from locktender.contracts.deployments.flow import TaskPhase
 from locktender.contracts.deployments.models import Card, FailureReason
-from locktender.contracts.deployments.readiness import settled, watches_pods
+from locktender.contracts.deployments.patience import Patience
+from locktender.contracts.deployments.readiness import watches_pods
 from locktender.contracts.kernel.clock import Clock
-from locktender.integrations.kube.client import KubeClient
-from locktender.integrations.kube.errors import KubeDenied, KubeError, KubeUnauthorized, KubeUnavailable, Outage
+from locktender.integrations.kube.informing.hub import InformerHub, informer_hub
+from locktender.integrations.kube.reader import KubeReader
+from locktender.runner.executors.judging import Judging
 from locktender.runner.executors.observe import Observer, Sighting
 from locktender.runner.executors.run import RunHandle
 
-SHORTEST, LONGEST = 0.25, 2.0
-"""Seconds between two looks: short while things move, long while they do not."""
-
-_LOOK_SECONDS = 15.0
-_REFUSALS = 3
-"""Looks in a row that the cluster refuses before the run gives up."""
+_URGENT_SECONDS = 0.5
+"""Between two records, however much happens."""
 _WORDS_SECONDS = 5.0
-"""Between two records of which only the words differ; a changed status is recorded at once."""
+"""Between two records of which only the words differ; a changed status is recorded as soon as may be."""
+_BEAT_SECONDS = 10.0
+"""The longest pause between two looks at what is known; what the cluster says is heard at once."""
+_A_MOMENT = 0.01
+"""So much later than the moment when patience ends, for it to have ended."""
 _TROUBLED = {CardStatus.BLOCKED, CardStatus.UNKNOWN, CardStatus.FAILED}
 _NAMED = 5
 _ENDED = "completed"
+USUAL = Patience()
 
 
 class Verifying:
-    """The verify phase of one run: looks again and again, records what changed, never deletes anything."""
+    """The verify phase of one run: watches, records what changed, never deletes anything.
 
-    def __init__(self, client: KubeClient, handle: RunHandle, *, clock: Clock, seconds: float) -> None:
-        self._observer = Observer(client)
+    Guaranteed: it ends well only after one fresh look at all required objects has found all of them ready. A cluster
+    that does not answer makes cards unknown and fails nothing before `seconds` are over.
+    """
+
+    def __init__(
+        self,
+        client: KubeReader,
+        handle: RunHandle,
+        *,
+        clock: Clock,
+        seconds: float,
+        hub: InformerHub | None = None,
+        patience: Patience = USUAL,
+    ) -> None:
+        self._client = client
         self._handle = handle
         self._clock = clock
         self._seconds = seconds
-        self._troubles: dict[int, tuple[str | None, float]] = {}
+        self._hub = hub
+        self._judging = Judging(clock, patience)
         self._unsaid: dict[int, Card] = {}
+        self._urgent = False
         self._told_at = clock.monotonic()
-        self._refusals = 0
 
     async def run(self) -> bool:
         """Whether all required objects became ready. If not, the run has been told as failed.
@@ -49,36 +63,33 @@ class Verifying:
             KubeError: the account may not look at its objects.
         """
         waiting = [card for card in self._cards() if card.status is not CardStatus.RUNNING]
-        watched = [card.index for card in self._cards() if card in waiting or watches_pods(card.ref.kind)]
+        watched = [card for card in self._cards() if card in waiting or watches_pods(card.ref.kind)]
         if not waiting:
             return True
-        pause, end = SHORTEST, self._clock.monotonic() + self._seconds
-        self._handle.expect_by(self._clock.now() + timedelta(seconds=self._seconds))
-        await self._tell()
-        while True:
-            moved = await self._look_around(watched)
-            if not self._missing():
-                return True
-            if await self._failed():
-                return False
-            if moved or (self._unsaid and self._clock.monotonic() - self._told_at >= _WORDS_SECONDS):
-                await self._tell()
-            if self._clock.monotonic() >= end:
-                await self._time_out()
-                return False
-            pause = SHORTEST if moved else min(pause * 1.5, LONGEST)
-            # Never in step with what is looked at: a container that crashes every second is not always seen running.
-            varied = pause * random.uniform(0.6, 1.0)  # noqa: S311 - see above
-            await self._clock.sleep(min(varied, max(end - self._clock.monotonic(), 0.0)))
+        if self._hub is not None:
+            return await self._watch(self._hub, watched)
+        async with informer_hub(clock=self._clock) as hub:
+            return await self._watch(hub, watched)
 
-    async def _look_around(self, watched: Collection[int]) -> bool:
-        """Look at what is not ready, then once more at all that is watched. Whether any status changed."""
-        before = {card.index: card.status for card in self._cards()}
-        await self._look([card for card in self._cards() if card.status is not CardStatus.RUNNING])
-        if not self._missing():
-            # Ready one after the other is not enough: all of them have to be, in one look.
-            await self._look([card for card in self._cards() if card.index in watched and _may_turn(card)])
-        return any(before[card.index] is not card.status for card in self._cards())
+    async def _watch(self, hub: InformerHub, watched: Sequence[Card]) -> bool:
+        end = self._clock.monotonic() + self._seconds
+        self._handle.expect_by(self._clock.now() + timedelta(seconds=self._seconds))
+        with hub.subscribed(self._client.access) as subscriber:
+            observer = Observer(self._client, subscriber, self._clock)
+            await observer.begin(watched)
+            await self._tell()
+            while True:
+                self._take(await observer.news())
+                self._stage(self._judging.passing())
+                if not self._missing() and await self._confirmed(observer, watched):
+                    return True
+                if await self._failed():
+                    return False
+                if self._clock.monotonic() >= end:
+                    await self._time_out()
+                    return False
+                pause = await self._say()
+                await observer.wait(min(pause, end - self._clock.monotonic()))
 
     def _cards(self) -> tuple[Card, ...]:
         return self._handle.timeline.cards
@@ -86,52 +97,40 @@ class Verifying:
     def _missing(self) -> list[Card]:
         return [card for card in self._cards() if card.required and card.status is not CardStatus.RUNNING]
 
-    async def _look(self, cards: Sequence[Card]) -> None:
-        """Look once, and stage what changed."""
-        if not cards:
-            return
-        try:
-            async with asyncio.timeout(_LOOK_SECONDS):
-                seen = await self._observer.look(cards)
-        except TimeoutError:
-            silent = KubeUnavailable("the cluster does not answer in time", Outage.TIMEOUT)
-            seen = dict[int, Sighting]({card.index: silent for card in cards})
-        self._count_refusals(seen)
-        after = [self._judged(card, seen[card.index]) for card in cards]
-        changed = {new.index: new for old, new in zip(cards, after, strict=True) if new != old}
-        self._handle.stage(*changed.values())
-        self._unsaid |= changed
+    async def _confirmed(self, observer: Observer, watched: Sequence[Card]) -> bool:
+        """Whether one fresh look at all that can turn finds it ready. Ready one after the other is not enough."""
+        watching = {card.index for card in watched}
+        turning = [card.index for card in self._cards() if card.index in watching and _may_turn(card)]
+        seen = await observer.look(turning)
+        self._take(seen)
+        observer.doubt([card.index for card in self._missing() if card.index in seen])
+        return not self._missing() and all(index in seen for index in turning)
 
-    def _count_refusals(self, seen: Mapping[int, Sighting]) -> None:
-        refused = [error for error in seen.values() if isinstance(error, KubeUnauthorized | KubeDenied)]
-        self._refusals = self._refusals + 1 if refused else 0
-        if self._refusals >= _REFUSALS:
-            raise refused[0]
+    def _take(self, seen: Mapping[int, Sighting]) -> None:
+        """Judge what was seen."""
+        cards = {card.index: card for card in self._cards() if card.index in seen and not _ended(card)}
+        self._stage((index, self._judging.judge(card, seen[index])) for index, card in cards.items())
 
-    def _judged(self, card: Card, sighting: Sighting) -> Card:
-        match sighting:
-            case Readiness():
-                return _worded(card, self._settled(card.index, sighting))
-            case KubeError():
-                return _worded(card, Readiness(CardStatus.UNKNOWN, "not-observed", str(sighting)))
-            case None:
-                gone = "it is no longer in the cluster"
-                return _worded(card, Readiness(CardStatus.UNKNOWN, "gone", gone, "deploy again to create it anew"))
-            case _:
-                assert_never(sighting)
+    def _stage(self, verdicts: Iterable[tuple[int, Readiness]]) -> None:
+        """Stage what is new, for the next record."""
+        cards = {card.index: card for card in self._cards()}
+        changed = {index: new for index, verdict in verdicts if (new := _worded(cards[index], verdict)) != cards[index]}
+        if changed:
+            self._urgent |= any(cards[index].status is not new.status for index, new in changed.items())
+            self._unsaid |= changed
+            self._handle.stage(*changed.values())
 
-    def _settled(self, index: int, verdict: Readiness) -> Readiness:
-        if verdict.trouble is None:
-            self._troubles.pop(index, None)
-            return verdict
-        # Counted by container and not by reason: a pull that fails is called by two names in turn.
-        now, known, container = self._clock.monotonic(), self._troubles.get(index), verdict.trouble.container
-        since = known[1] if known is not None and known[0] == container else now
-        self._troubles[index] = (container, since)
-        return settled(verdict, troubled_for=now - since)
+    async def _say(self) -> float:
+        """Record what is due. Returns the seconds until the next look, if nothing happens."""
+        due = self._told_at + (_URGENT_SECONDS if self._urgent else _WORDS_SECONDS)
+        if self._unsaid and self._clock.monotonic() >= due:
+            await self._tell()
+        pause = min(_BEAT_SECONDS, self._judging.due() + _A_MOMENT)
+        return min(pause, max(due - self._clock.monotonic(), 0.0)) if self._unsaid else pause
 
     async def _tell(self) -> None:
         changed, self._unsaid = self._unsaid.values(), dict[int, Card]()
+        self._told_at, self._urgent = self._clock.monotonic(), False
         required = [card for card in self._cards() if card.required]
         said = f"{len(required) - len(self._missing())} of {len(required)} required resources are ready"
         fresh = [str(card.ref) for card in changed if card.status is CardStatus.RUNNING]
@@ -140,7 +139,6 @@ class Verifying:
         troubled = [f"{card.ref} ({card.reason})" for card in changed if card.status in _TROUBLED]
         if troubled:
             said += f"; in trouble: {_named(troubled)}"
-        self._told_at = self._clock.monotonic()
         await self._handle.emit(said, phase=TaskPhase.VERIFY)
 
     async def _failed(self) -> bool:
@@ -154,15 +152,28 @@ class Verifying:
         return True
 
     async def _time_out(self) -> None:
-        late = _named([f"{card.ref} ({card.message})" for card in self._missing()])
-        message = f"not ready within {self._seconds:g} s: {late}"
+        since = self._judging.lost_since
+        if since is None:
+            late = _named([f"{card.ref} ({card.message})" for card in self._missing()])
+            message = f"not ready within {self._seconds:g} s: {late}"
+        else:
+            late = _named([str(card.ref) for card in self._missing()])
+            message = (
+                f"the cluster was not reachable from {since:%H:%M:%S} UTC on, so it is not known whether these were "
+                f"ready within {self._seconds:g} s: {late}"
+            )
         hint = "what was applied stays in the cluster and may still become ready"
         await self._handle.fail(FailureReason.READINESS_TIMEOUT, TaskPhase.VERIFY, message, hint)
 
 
 def _may_turn(card: Card) -> bool:
-    """Whether a ready object can cease to be ready. What has completed cannot, and may even be removed."""
-    return card.required and card.reason != _ENDED
+    """Whether a ready object can cease to be ready and count."""
+    return card.required and not _ended(card)
+
+
+def _ended(card: Card) -> bool:
+    """What has completed stays so, and may even be removed."""
+    return card.status is CardStatus.RUNNING and card.reason == _ENDED
 
 
 def _worded(card: Card, verdict: Readiness) -> Card:

@@ -1,0 +1,1 @@
+"""Documents that YAML readers disagree on, and what kubectl makes of them."""

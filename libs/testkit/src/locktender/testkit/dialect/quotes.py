@@ -1,0 +1,45 @@
+"""Texts in quotes: folding, escapes, and what cuts them in two."""
+
+from locktender.testkit.dialect.case import Cases
+
+QUOTES: Cases = {
+    "single quoted multi-line": ("  k: 'one\n    two\n\n    three'\n", None),
+    "single quoted escape": ("  k: 'it''s \\n'\n", None),
+    "double quoted multi-line": ('  k: "one\n    two\n\n    three"\n', None),
+    "double quoted line continuation": ('  k: "one\\\n    two\\\n    \\  three"\n', None),
+    "double quoted trailing spaces": ('  k: "one  \n    two \\\n    three"\n', None),
+    "double quoted tab lines": ('  k: "one\n\ttwo"\n', None),
+    "double quoted less indentation": ('  k: "one\ntwo"\n', None),
+    "single quoted less indentation": ("  k: 'one\ntwo'\n", None),
+    "double quoted separator inside": ('  k: "one\n---\ntwo"\n', "malformed-yaml"),
+    "double quoted end mark inside": ('  k: "one\n...\ntwo"\n', "malformed-yaml"),
+    "double quoted separator with space inside": ('  k: "one\n--- two"\n', "malformed-yaml"),
+    "double quoted all escapes": (
+        '  k: "\\a\\b\\t\\n\\v\\f\\r\\e\\"\\/\\\\\\N\\_\\L\\P\\x41\\u00e9\\U0001F600 "\n',
+        "malformed-yaml",
+    ),
+    "double quoted tab escape": ('  k: "a\\\tb"\n', None),
+    "double quoted bad escape": ('  k: "\\q"\n', "malformed-yaml"),
+    "double quoted apostrophe escape": ('  k: "\\\'"\n', "malformed-yaml"),
+    "double quoted short hex": ('  k: "\\x4"\n', "malformed-yaml"),
+    "double quoted surrogate pair": ('  k: "\\ud83d\\ude00"\n', "lone-surrogate"),
+    "double quoted half surrogate": ('  k: "\\ud83d"\n', "lone-surrogate"),
+    "double quoted beyond unicode": ('  k: "\\U00110000"\n', "lone-surrogate"),
+    "double quoted nul": ('  k: "\\0"\n', "nul-byte"),
+    "double quoted nul hex": ('  k: "\\x00"\n', "nul-byte"),
+    "double quoted noncharacter": ('  k: "\\uffff\\ufffe"\n', None),
+    "double quoted bom escape": ('  k: "\\ufeff"\n', None),
+    "double quoted line separators": ('  k: "\\u2028\\u2029\\u0085"\n', None),
+    "quoted number": ("  k: '12'\n  l: \"1e3\"\n  m: 'true'\n  o: \"null\"\n", None),
+    "quoted then text": ("  k: 'a' b\n", "malformed-yaml"),
+    "quoted then comment without space": ("  k: 'a'#b\n", None),
+    "quoted then comment": ("  k: 'a' #b\n", None),
+    "unclosed quote": ("  k: 'a\n", "malformed-yaml"),
+    "unclosed double quote": ('  k: "a\n', "malformed-yaml"),
+    "empty quotes": ("  k: ''\n  l: \"\"\n", None),
+    "quoted newline only": ("  k: '\n\n  '\n", None),
+    "nested quotes": ('  k: \'{"a": "b"}\'\n', None),
+    "bom in quotes": ("  k: '\ufeffone'\n", "byte-order-mark"),
+    "lone cr in quotes": ("  k: 'one\rtwo'\n", "carriage-return"),
+}
+"""Under `spec:`, two columns in."""

@@ -1,0 +1,103 @@
+"""`locktender diff` and the plan of a deployment, as a person or a script runs them."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from locktender.testkit.system import SystemRig, running_system
+from locktender.testkit.workloads import manifests, unique
+
+pytestmark = pytest.mark.timeout(240)
+
+
+@pytest.fixture(scope="module")
+async def rig() -> AsyncGenerator[SystemRig]:
+    async with running_system(lease_seconds=10) as rig:
+        yield rig
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Its one JSON object."""
+        return json.loads(self.out)
+
+
+async def run(rig: SystemRig, *arguments: str, stdin: str = "") -> Ran:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "locktender.cli", *arguments),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={"PATH": os.environ["PATH"], "LOCKTENDER_STATE": str(rig.folder)},
+    )
+    async with asyncio.timeout(90):
+        out, err = await process.communicate(stdin.encode())
+    assert process.returncode is not None
+    assert b"Traceback" not in err, err.decode()
+    return Ran(process.returncode, out.decode(), err.decode())
+
+
+async def test_a_diff_tells_what_a_deploy_would_do_before_and_after_it(rig: SystemRig) -> None:
+    name = unique()
+    text = manifests(name, values={"password": "canary-password-55aa"})
+    before = await run(rig, "diff", "-f", "-", "--json", stdin=text)
+    assert (before.code, before.json["summary"]["create"]) == (0, 4), before
+    assert (await run(rig, "diff", "-f", "-", "--exit-code", "--json", stdin=text)).code == 6
+
+    deployed = await run(rig, "deploy", "-f", "-", "--wait", stdin=text)
+    assert deployed.code == 0, deployed
+    assert "plan: 4 to create" in deployed.out
+
+    after = await run(rig, "diff", "-f", "-", "--exit-code", stdin=text)
+    assert (after.code, after.out.splitlines()[0]) == (0, "plan: 4 unchanged"), after
+    changed = text.replace("hello", "good evening").replace("canary-password-55aa", "canary-password-66bb")
+    told = await run(rig, "diff", "-f", "-", stdin=changed)
+    assert told.code == 0, told
+    assert "plan: 2 to change, 2 unchanged" in told.out
+    assert 'data.GREETING: "hello" → "good evening"' in told.out
+    assert "data.password: (withheld) differs" in told.out
+    assert "canary" not in told.out
+
+
+async def test_the_plan_of_a_deployment_can_be_read_afterwards(rig: SystemRig) -> None:
+    deployed = await run(rig, "deploy", "-f", "-", "--wait", "--json", stdin=manifests(unique()))
+    assert deployed.code == 0, deployed
+    assert deployed.json["timeline"]["plan"]["create"] == 3
+    task = deployed.json["task"]["id"]
+    found = await run(rig, "deployments", "plan", task, "--json")
+    assert (found.code, found.json["summary"]["create"]) == (0, 3), found
+    assert "plan: 3 to create" in (await run(rig, "deployments", "plan", task)).out
+    assert "plan: 3 to create" in (await run(rig, "deployments", "show", task)).out
+
+
+async def test_what_is_refused_ends_a_diff_with_4_and_names_the_reason(rig: SystemRig) -> None:
+    body = {"apiVersion": "shop.example/v1", "kind": "Widget", "metadata": {"name": "w"}}
+    refused = await run(rig, "diff", "-f", "-", stdin=json.dumps(body))
+    assert refused.code == 4, refused
+    assert "x Widget" in refused.out
+    assert "does not know Widget" in refused.out
+
+
+async def test_input_and_credentials_are_checked_as_for_a_deploy(rig: SystemRig) -> None:
+    half = await run(rig, "diff", "-f", "-", "--json", stdin="apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x")
+    assert (half.code, half.json["exitCode"]) == (2, 2), half
+    assert (await run(rig, "diff")).code == 2
+
+
+async def test_the_exit_codes_are_documented_where_people_look(rig: SystemRig) -> None:
+    said = " ".join((await run(rig, "diff", "--help")).out.split())
+    assert "0 if it would go well, with 4 if a document conflicts or is refused, and with 6" in said
