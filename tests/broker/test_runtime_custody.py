@@ -62,6 +62,8 @@ async def test_the_current_epoch_gets_what_was_held_and_nats_sees_only_ciphertex
         seen.append(message)
 
     await spy.subscribe(">", look)
+    # The subscription and the request travel on two connections.
+    await spy.client.flush()
     client = CustodyClient(bus)
     assert await client.fetch("api-1", TASK, 1, "acme", 5) == KUBECONFIG
     await spy.client.flush()

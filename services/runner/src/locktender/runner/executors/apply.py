@@ -13,7 +13,7 @@ from locktender.contracts.kernel.faults import FaultPoints
 from locktender.integrations.kube.client import ABSENT, Applied, Known, KubeClient
 from locktender.integrations.kube.errors import KubeError
 from locktender.integrations.kube.live import Live
-from locktender.runner.executors.definitions import Definitions
+from locktender.runner.executors.definitions import Definitions, Unserved
 from locktender.runner.executors.delivery import Delivered, Delivery
 from locktender.runner.executors.documents import Document
 from locktender.runner.executors.grouping import groups
@@ -93,6 +93,11 @@ class Applying:
                 done += len(group)
                 definitions.add(group)
             await definitions.served()
+        except Unserved as stop:
+            words = {"reason": str(stop.reason), "message": str(stop), "hint": stop.hint}
+            card = card_of(self._handle, stop.index)
+            self._handle.stage(card.model_copy(update={"status": CardStatus.FAILED, **words}))
+            raise
         finally:
             if self._notes and not self._handle.signal.tripped:
                 await self._handle.emit(self._taken_notes())

@@ -15,6 +15,15 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0
 _LOOKS = 10_000
 
 
+class Unserved(ApplyStopped):
+    """A definition that was applied and does not come to be served."""
+
+    def __init__(self, index: int, message: str) -> None:
+        hint = "see its conditions with `kubectl describe crd`, then deploy again"
+        super().__init__(FailureReason.RESOURCE_FAILED, message, hint)
+        self.index = index
+
+
 class Definitions:
     """Custom resource definitions that were applied and may not be served yet.
 
@@ -35,7 +44,7 @@ class Definitions:
         """Return once all of them are established and their kinds are discovered.
 
         Raises:
-            ApplyStopped: they are not in time. Says what the cluster says about the first.
+            Unserved: they are not in time. Says what the cluster says about the first.
             KubeError: the cluster refuses to say.
         """
         end, pause = self._clock.monotonic() + self._seconds, _FIRST_PAUSE
@@ -53,11 +62,9 @@ class Definitions:
                 break
             await self._clock.sleep(pause)
             pause = min(pause * 1.5, _LONGEST_PAUSE)
-        raise ApplyStopped(
-            FailureReason.RESOURCE_FAILED,
-            f"{self._open[0].ref} was applied and cannot be used after {self._seconds:g} s: {missing}",
-            "see its conditions with `kubectl describe crd`, then deploy again",
-        )
+        late = self._open[0]
+        message = f"{late.ref} was applied and cannot be used after {self._seconds:g} s: {missing}"
+        raise Unserved(late.index, message)
 
     async def _missing(self, document: Document) -> str | None:
         """What one definition still lacks."""
