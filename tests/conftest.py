@@ -2,7 +2,11 @@
 
 import pytest
 
-pytest_plugins = ["locktender.testkit.server_fixtures", "locktender.testkit.fixtures"]
+pytest_plugins = [
+    "locktender.testkit.server_fixtures",
+    "locktender.testkit.fixtures",
+    "locktender.testkit.cluster_fixtures",
+]
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from locktender.contracts.deployments.models import ApplyState, StepStatus
 from locktender.contracts.deployments.policy import Deadlines
 from locktender.runner.app import serve
 from locktender.runner.settings import RunnerSettings
-from locktender.testkit.cluster import SandboxCluster, sandbox_cluster
+from locktender.testkit.cluster import SandboxCluster
 from locktender.testkit.database import TestDatabase
 from locktender.testkit.runner import QuickClock, Seen, TaskBench, config_maps, deployment, task_bench
 from locktender.testkit.servers import NatsServer
@@ -26,18 +26,6 @@ from locktender.testkit.servers import NatsServer
 async def bench(db: TestDatabase, nats_server: NatsServer) -> AsyncGenerator[TaskBench]:
     async with task_bench(db, nats_server) as made:
         yield made
-
-
-@pytest.fixture(scope="module")
-async def sandbox() -> AsyncGenerator[SandboxCluster]:
-    async with sandbox_cluster() as running:
-        yield running
-
-
-@pytest.fixture
-async def cluster(sandbox: SandboxCluster) -> SandboxCluster:
-    await sandbox.reset()
-    return sandbox
 
 
 def settings(bench: TaskBench, **stated: Any) -> RunnerSettings:

@@ -13,7 +13,7 @@ from locktender.contracts.deployments.policy import Deadlines
 from locktender.contracts.kernel import subjects
 from locktender.runner.app import serve
 from locktender.runner.settings import RunnerSettings
-from locktender.testkit.cluster import SandboxCluster, sandbox_cluster
+from locktender.testkit.cluster import SandboxCluster
 from locktender.testkit.database import TestDatabase
 from locktender.testkit.nats_rig import eventually
 from locktender.testkit.proxy import TcpProxy
@@ -27,18 +27,6 @@ NEVER = deployment("web", behaviour="never-ready")
 async def bench(db: TestDatabase, nats_server: NatsServer) -> AsyncGenerator[TaskBench]:
     async with task_bench(db, nats_server) as made:
         yield made
-
-
-@pytest.fixture(scope="module")
-async def sandbox() -> AsyncGenerator[SandboxCluster]:
-    async with sandbox_cluster() as running:
-        yield running
-
-
-@pytest.fixture
-async def cluster(sandbox: SandboxCluster) -> SandboxCluster:
-    await sandbox.reset()
-    return sandbox
 
 
 def settings(bench: TaskBench, **stated: Any) -> RunnerSettings:

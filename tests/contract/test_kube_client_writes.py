@@ -13,25 +13,13 @@ from locktender.integrations.kube.errors import KubeConflict, KubeUnavailable, O
 from locktender.integrations.kube.kubeconfig import read_kubeconfig
 from locktender.integrations.kube.live import live_of
 from locktender.integrations.kube.ownership import handover
-from locktender.testkit.cluster import SandboxCluster, sandbox_cluster
+from locktender.testkit.cluster import SandboxCluster
 
 SETTINGS = ObjectRef(api_version="v1", kind="ConfigMap", name="settings")
 
 
 def config_map(**data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": data}
-
-
-@pytest.fixture(scope="module")
-async def sandbox() -> AsyncIterator[SandboxCluster]:
-    async with sandbox_cluster() as running:
-        yield running
-
-
-@pytest.fixture
-async def cluster(sandbox: SandboxCluster) -> SandboxCluster:
-    await sandbox.reset()
-    return sandbox
 
 
 @pytest.fixture

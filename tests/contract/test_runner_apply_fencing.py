@@ -1,32 +1,17 @@
 """Late writes, newer deployments and objects that keep moving: who may still write."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
-
-import pytest
 
 from locktender.contracts.deployments.models import ApplyOptions, ApplyState, FailureReason
 from locktender.contracts.kernel.ids import new_id
 from locktender.runtime.abort import AbortReason
-from locktender.testkit.cluster import SandboxCluster, sandbox_cluster
+from locktender.testkit.cluster import SandboxCluster
 from locktender.testkit.nats_rig import eventually
 from locktender.testkit.recorded_run import RecordedRun, direct_executor, work_for
 
 SETTINGS = "/api/v1/namespaces/default/configmaps/settings"
-
-
-@pytest.fixture(scope="module")
-async def sandbox() -> AsyncIterator[SandboxCluster]:
-    async with sandbox_cluster() as running:
-        yield running
-
-
-@pytest.fixture
-async def cluster(sandbox: SandboxCluster) -> SandboxCluster:
-    await sandbox.reset()
-    return sandbox
 
 
 def settings(**data: str) -> str:

@@ -3,33 +3,18 @@
 import asyncio
 import shutil
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from locktender.contracts.deployments.models import ApplyOptions, ApplyState, FailureReason
 from locktender.contracts.deployments.plan import PlannedAction
-from locktender.testkit.cluster import SandboxCluster, sandbox_cluster
+from locktender.testkit.cluster import SandboxCluster
 from locktender.testkit.recorded_run import RecordedRun, direct_executor, work_for
 from locktender.testkit.runner import deployment
 
 KUBECTL = shutil.which("kubectl", path=str(Path(sys.executable).parent)) or shutil.which("kubectl") or "kubectl"
 WEB = "/apis/apps/v1/namespaces/default/deployments/web"
 SETTINGS = "/api/v1/namespaces/default/configmaps/settings"
-
-
-@pytest.fixture(scope="module")
-async def sandbox() -> AsyncIterator[SandboxCluster]:
-    async with sandbox_cluster() as running:
-        yield running
-
-
-@pytest.fixture
-async def cluster(sandbox: SandboxCluster) -> SandboxCluster:
-    await sandbox.reset()
-    return sandbox
 
 
 async def deployed(cluster: SandboxCluster, manifests: str, options: ApplyOptions | None = None) -> RecordedRun:

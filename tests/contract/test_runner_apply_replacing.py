@@ -1,31 +1,16 @@
 """Fields that cannot change, objects that may be replaced, and jobs that have run."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
-
-import pytest
 
 from locktender.contracts.deployments.cards import CardStatus
 from locktender.contracts.deployments.models import ApplyOptions, ApplyState, FailureReason
 from locktender.contracts.deployments.plan import PlannedAction
 from locktender.contracts.kernel.ids import new_id
-from locktender.testkit.cluster import SandboxCluster, sandbox_cluster
+from locktender.testkit.cluster import SandboxCluster
 from locktender.testkit.recorded_run import RecordedRun, direct_executor, work_for
 
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
-
-
-@pytest.fixture(scope="module")
-async def sandbox() -> AsyncIterator[SandboxCluster]:
-    async with sandbox_cluster() as running:
-        yield running
-
-
-@pytest.fixture
-async def cluster(sandbox: SandboxCluster) -> SandboxCluster:
-    await sandbox.reset()
-    return sandbox
 
 
 def job(image: str = "tools:1", labels: str = "") -> str:

@@ -1,13 +1,10 @@
 """Definitions that are not served yet, and namespaces that are on their way out."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
-import pytest
-
 from locktender.contracts.deployments.models import ApplyState, FailureReason
-from locktender.testkit.cluster import SandboxCluster, sandbox_cluster
+from locktender.testkit.cluster import SandboxCluster
 from locktender.testkit.recorded_run import RecordedRun, direct_executor, work_for
 from locktender.testkit.runner import config_maps
 
@@ -26,18 +23,6 @@ spec:
       schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 """
 WIDGET = "---\napiVersion: example.org/v1\nkind: Widget\nmetadata: {name: w}\nspec: {size: 3}\n"
-
-
-@pytest.fixture(scope="module")
-async def sandbox() -> AsyncIterator[SandboxCluster]:
-    async with sandbox_cluster() as running:
-        yield running
-
-
-@pytest.fixture
-async def cluster(sandbox: SandboxCluster) -> SandboxCluster:
-    await sandbox.reset()
-    return sandbox
 
 
 async def deployed(

@@ -14,14 +14,16 @@ from locktender.contracts.deployments.cards import CardStatus
 from locktender.contracts.deployments.models import Card, FailureReason
 from locktender.contracts.deployments.wire import ObjectRef
 from locktender.contracts.kernel.clock import Clock
+from locktender.contracts.kernel.ids import new_id
 from locktender.integrations.kube.client import KubeClient
 from locktender.integrations.kube.errors import KubeError, KubeUnauthorized
 from locktender.integrations.kube.informing.hub import InformerHub, informer_hub
 from locktender.integrations.kube.informing.pace import InformerPace
 from locktender.integrations.kube.kubeconfig import read_kubeconfig
+from locktender.integrations.kube.stamps import Stamp, stamped
 from locktender.runner.executors.verify import Verifying
 from locktender.runtime.clock import SystemClock
-from locktender.testkit.cluster import SandboxCluster, sandbox_cluster
+from locktender.testkit.cluster import SandboxCluster
 from locktender.testkit.proxy import TcpProxy
 from locktender.testkit.runner import QuickClock
 from locktender.testkit.waiting_run import WaitingRun
@@ -30,18 +32,6 @@ APPS = "/apis/apps/v1/namespaces/default"
 CORE = "/api/v1/namespaces/default"
 WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job")
 QUICK = InformerPace(level=1.0, silence=2.0, connect=1.0, read=1.0, linger=0.1)
-
-
-@pytest.fixture(scope="module")
-async def sandbox() -> AsyncGenerator[SandboxCluster]:
-    async with sandbox_cluster() as running:
-        yield running
-
-
-@pytest.fixture
-async def cluster(sandbox: SandboxCluster) -> SandboxCluster:
-    await sandbox.reset()
-    return sandbox
 
 
 def workload(kind: str, name: str, *, behaviour: str = "", image: str = "registry.example/web:1") -> dict[str, Any]:
@@ -86,13 +76,14 @@ async def waiting(
     hub: InformerHub | None = None,
     pace: InformerPace = QUICK,
     apply_with: str | None = None,
+    stamp: Stamp | None = None,
 ) -> AsyncGenerator[Waiting]:
     """Apply, and wait for as long as the block lasts."""
     clock = clock or SystemClock()
     access = read_kubeconfig(kubeconfig)
     async with KubeClient(read_kubeconfig(apply_with or kubeconfig)) as client:
         for body in bodies:
-            await client.apply(body)
+            await client.apply(body if stamp is None else stamped(body, stamp))
     refs = [
         ObjectRef(api_version=body["apiVersion"], kind=body["kind"], namespace="default", name=body["metadata"]["name"])
         for body in bodies
@@ -104,7 +95,7 @@ async def waiting(
 
         async def wait() -> bool | KubeError:
             try:
-                return await Verifying(client, run, clock=clock, seconds=seconds, hub=shared).run()
+                return await Verifying(client, run, clock=clock, seconds=seconds, hub=shared, stamp=stamp).run()
             except KubeError as error:
                 return error
 
@@ -243,6 +234,33 @@ async def test_streams_that_break_all_the_time_only_cost_time(cluster: SandboxCl
     async with waiting(cluster.kubeconfig, bodies) as wait:
         assert await wait.ended()
     assert not {CardStatus.FAILED, CardStatus.UNKNOWN} & {status for seen in wait.run.seen.values() for status in seen}
+
+
+@pytest.mark.parametrize("ready", [False, True], ids=["still on its way", "ready"])
+async def test_a_run_whose_object_another_deployment_has_applied_since_is_not_told_as_complete(
+    cluster: SandboxCluster, *, ready: bool
+) -> None:
+    mine, other = Stamp(new_id(), 1), Stamp(new_id(), 1)
+    body = workload("Deployment", "web", behaviour="slow:20")
+    async with waiting(cluster.kubeconfig, [body], stamp=mine) as wait:
+        await wait.until(CardStatus.CREATING)
+        async with KubeClient(read_kubeconfig(cluster.kubeconfig)) as client:
+            theirs = workload("Deployment", "web", behaviour="" if ready else "never-ready")
+            await client.apply(stamped(theirs, other))
+        assert not await wait.ended()
+    assert wait.run.failure is not None
+    reason, stage, message, hint = wait.run.failure
+    assert (reason, stage) == (FailureReason.OVERTAKEN, "verify")
+    assert f"another deployment ({other.task_id})" in message
+    assert hint
+
+
+async def test_a_run_that_applied_over_another_deployment_is_not_overtaken_by_it(cluster: SandboxCluster) -> None:
+    earlier, mine = Stamp(new_id(), 1), Stamp(new_id(), 1)
+    async with KubeClient(read_kubeconfig(cluster.kubeconfig)) as client:
+        await client.apply(stamped(workload("Deployment", "web"), earlier))
+    async with waiting(cluster.kubeconfig, [workload("Deployment", "web", behaviour="slow:2")], stamp=mine) as wait:
+        assert await wait.ended()
 
 
 async def test_nothing_is_ready_before_a_fresh_look_has_found_it_so(cluster: SandboxCluster) -> None:

@@ -20,7 +20,6 @@ from locktender.runner.executors.documents import (
     SourceUnreadable,
     ValuesMissing,
     apply_options,
-    defined_kinds,
     documents,
 )
 from locktender.runner.executors.forecast import Forecast, conflict_message, in_numbers
@@ -68,10 +67,6 @@ def test_a_stamp_names_task_and_epoch_and_leaves_the_document_itself_alone() -> 
 def test_the_label_of_the_manager_is_added_where_there_is_none() -> None:
     marked = stamped({"metadata": {"name": "x"}}, Stamp(new_id(), 1))
     assert marked["metadata"] == marked["metadata"] | {"labels": {"app.kubernetes.io/managed-by": "locktender"}}
-
-
-def test_kinds_that_the_source_defines_itself_are_known() -> None:
-    assert defined_kinds(documents(source(DEFINITION), {}, new_id())) == {"Widget"}
 
 
 async def test_a_request_under_way_may_still_answer_after_a_cancellation() -> None:

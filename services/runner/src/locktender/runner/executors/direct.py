@@ -20,7 +20,6 @@ from locktender.runner.executors.documents import (
     SourceUnreadable,
     ValuesMissing,
     apply_options,
-    defined_kinds,
     documents,
 )
 from locktender.runner.executors.forecast import Forecast, in_numbers
@@ -86,7 +85,6 @@ class DirectExecutor:
         handle.stage(*(document.card() for document in found))
         ordered = [found[place] for place in apply_order(found)]
         async with KubeClient(credentials.access) as client:
-            await self._check_kinds(client, found)
             await Namespaces(client, handle, terms, clock=self._clock).settled(found)
             seen = await self._planned(client, handle, ordered, terms)
             handle.stage(_now(VALIDATE, StepStatus.COMPLETED), _now(CREATE, StepStatus.RUNNING))
@@ -96,7 +94,7 @@ class DirectExecutor:
             await applying.run(ordered, planned=planned, live=seen.live, earlier=earlier)
             verifying = Verifying(
                 client, handle, clock=self._clock, seconds=self._readiness_seconds, hub=self._hub,
-                patience=self._patience,
+                patience=self._patience, stamp=terms.stamp,
             )  # fmt: skip
             if await verifying.run():
                 handle.stage(_now(CREATE, StepStatus.COMPLETED))
@@ -125,21 +123,6 @@ class DirectExecutor:
         await handle.emit(in_numbers(seen.plan.summary))
         forecast.check()
         return seen
-
-    async def _check_kinds(self, client: KubeClient, found: Sequence[Document]) -> None:
-        """Learn the kinds before anything is applied, so that an unknown one or a bad token changes nothing.
-
-        Kinds of which the source itself brings the definition are left for later.
-        """
-        defined = defined_kinds(found)
-        kinds = dict.fromkeys((document.api_version, document.kind) for document in found)
-        for api_version, kind in kinds:
-            if kind not in defined:
-                await retrying(
-                    lambda version=api_version, kind=kind: client.resource_for(version, kind),
-                    clock=self._clock,
-                    deadline_seconds=self._bounds.document,
-                )
 
 
 def _is_applying(handle: RunHandle) -> bool:

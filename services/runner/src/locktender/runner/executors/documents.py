@@ -1,7 +1,7 @@
 """The stored source as documents to apply."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -94,12 +94,3 @@ def _document(position: int, stored: JsonObject, secrets: Mapping[int, JsonObjec
         name=as_text(metadata.get("name")),
     )
     return Document(index, ref, body)
-
-
-def defined_kinds(found: Sequence[Document]) -> frozenset[str]:
-    """The kinds of which the source itself brings the definition."""
-    return frozenset(
-        as_text(as_object(as_object(document.body.get("spec")).get("names")).get("kind"))
-        for document in found
-        if document.phase is Phase.DEFINITIONS
-    )

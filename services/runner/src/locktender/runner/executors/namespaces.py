@@ -1,6 +1,7 @@
 """Waiting for namespaces that are being deleted, before anything is planned in them."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from locktender.contracts.deployments.models import FailureReason
 from locktender.contracts.deployments.wire import ObjectRef
@@ -47,9 +48,13 @@ class Namespaces:
                 used[document.ref.name] = None
                 continue
             try:
-                resource = await self._client.resource_for(document.api_version, document.kind)
+                resource = await retrying(
+                    partial(self._client.resource_for, document.api_version, document.kind),
+                    clock=self._clock,
+                    deadline_seconds=self._terms.bounds.document,
+                )
             except KubeUnknownKind:
-                # A kind that the source defines. Its namespaces show when it is applied.
+                # One that the source defines, or that the plan refuses.
                 continue
             place = self._client.namespace_of(resource, document.ref.namespace or self._terms.namespace)
             if place is not None:

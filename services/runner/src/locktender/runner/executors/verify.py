@@ -11,8 +11,9 @@ from locktender.contracts.deployments.readiness import watches_pods
 from locktender.contracts.kernel.clock import Clock
 from locktender.integrations.kube.informing.hub import InformerHub, informer_hub
 from locktender.integrations.kube.reader import KubeReader
+from locktender.integrations.kube.stamps import Stamp, stamp_of
 from locktender.runner.executors.judging import Judging
-from locktender.runner.executors.observe import Observer, Sighting
+from locktender.runner.executors.observe import Observer, Sight, Sighting
 from locktender.runner.executors.run import RunHandle
 
 _URGENT_SECONDS = 0.5
@@ -45,8 +46,10 @@ class Verifying:
         seconds: float,
         hub: InformerHub | None = None,
         patience: Patience = USUAL,
+        stamp: Stamp | None = None,
     ) -> None:
         self._client = client
+        self._stamp = stamp
         self._handle = handle
         self._clock = clock
         self._seconds = seconds
@@ -79,8 +82,12 @@ class Verifying:
             await observer.begin(watched)
             await self._tell()
             while True:
-                self._take(await observer.news())
+                seen = await observer.news()
+                self._take(seen)
                 self._stage(self._judging.passing())
+                if self._overtaken(seen):
+                    # A watch may lag behind our own apply, so the cluster itself is asked.
+                    self._stage(self._overtaken(await observer.look(list(self._overtaken(seen)))).items())
                 if not self._missing() and await self._confirmed(observer, watched):
                     return True
                 if await self._failed():
@@ -103,6 +110,7 @@ class Verifying:
         turning = [card.index for card in self._cards() if card.index in watching and _may_turn(card)]
         seen = await observer.look(turning)
         self._take(seen)
+        self._stage(self._overtaken(seen).items())
         observer.doubt([card.index for card in self._missing() if card.index in seen])
         return not self._missing() and all(index in seen for index in turning)
 
@@ -110,6 +118,19 @@ class Verifying:
         """Judge what was seen."""
         cards = {card.index: card for card in self._cards() if card.index in seen and not _ended(card)}
         self._stage((index, self._judging.judge(card, seen[index])) for index, card in cards.items())
+
+    def _overtaken(self, seen: Mapping[int, Sighting]) -> dict[int, Readiness]:
+        """The objects that others of our runs have applied since: what is ready there is not what this run applied."""
+        verdicts: dict[int, Readiness] = {}
+        for index, sighting in seen.items():
+            found = stamp_of(sighting.body) if isinstance(sighting, Sight) else None
+            if self._stamp is not None and found is not None and found != self._stamp:
+                message = f"another deployment ({found.task_id}) has applied it while this one waited for it"
+                if found.task_id == self._stamp.task_id:
+                    message = "a newer run of this deployment has applied it"
+                hint = "see the other deployment; deploy again if this state is the one that is wanted"
+                verdicts[index] = Readiness(CardStatus.FAILED, FailureReason.OVERTAKEN, message, hint)
+        return verdicts
 
     def _stage(self, verdicts: Iterable[tuple[int, Readiness]]) -> None:
         """Stage what is new, for the next record."""
@@ -147,8 +168,10 @@ class Verifying:
             return False
         first = broken[0]
         more = f"; and {len(broken) - 1} more" if len(broken) > 1 else ""
-        message = f"{first.ref} failed: {first.message}{more}"
-        await self._handle.fail(FailureReason.RESOURCE_FAILED, TaskPhase.VERIFY, message, first.hint)
+        overtaken = first.reason == FailureReason.OVERTAKEN
+        reason = FailureReason.OVERTAKEN if overtaken else FailureReason.RESOURCE_FAILED
+        message = f"{first.ref} {'was overtaken' if overtaken else 'failed'}: {first.message}{more}"
+        await self._handle.fail(reason, TaskPhase.VERIFY, message, first.hint)
         return True
 
     async def _time_out(self) -> None:
