@@ -67,7 +67,8 @@ def plain(text: str) -> Scalar | Ambiguous:
         return True
     if text in _FALSE:
         return False
-    number = _number(text)
+    # What begins with a letter is never a number, to nobody.
+    number = None if text[0].isalpha() else _number(text)
     if number is not None:
         return number
     return _ambiguity(text) or text

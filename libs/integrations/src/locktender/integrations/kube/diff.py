@@ -8,6 +8,7 @@ from itertools import islice
 from typing import cast
 
 from locktender.contracts.deployments.plan import FieldChange
+from locktender.contracts.kernel.sensitive import is_sensitive_name
 from locktender.integrations.kube.change_words import MISSING, change_of, safe
 from locktender.integrations.kube.json_value import Json, JsonObject, as_object
 from locktender.integrations.kube.masking import Masked, masked
@@ -62,12 +63,9 @@ def field_diff(
         secrets: a value with one of these texts in it is withheld, wherever it stands.
         most: changes to tell one by one.
     """
-    one, other = _told(before), _told(after)
     # Most of most objects stays as it is, and need not be masked only to be found equal.
-    members = {
-        name for name in {**one, **other} if not (name in one and name in other and _alike(one[name], other[name]))
-    }
-    found = _changes("", masked(one, members), masked(other, members), partial=partial)
+    one, other = _pruned(_told(before), _told(after))
+    found = _changes("", masked(one), masked(other), partial=partial)
     told = tuple(safe(change, secrets) for change in islice(found, most))
     return FieldDiff(told, sum(1 for _ in found))
 
@@ -84,6 +82,21 @@ def _told(body: JsonObject) -> JsonObject:
     told: JsonObject = {name: value for name, value in body.items() if name != "status"}
     told["metadata"] = metadata
     return told
+
+
+def _pruned(one: JsonObject, other: JsonObject) -> tuple[JsonObject, JsonObject]:
+    """Both without the mappings and lists that are the same in both and decide nothing about masking the rest."""
+    left: JsonObject = {}
+    right: JsonObject = dict(other)
+    for name, value in one.items():
+        inner = other.get(name)
+        if isinstance(value, dict | list) and _alike(value, inner):
+            del right[name]
+        elif isinstance(value, dict) and isinstance(inner, dict) and not is_sensitive_name(name):
+            left[name], right[name] = _pruned(value, inner)
+        else:
+            left[name] = value
+    return left, right
 
 
 def _alike(one: Json, other: Json) -> bool:

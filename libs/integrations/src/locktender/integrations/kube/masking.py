@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -44,19 +43,15 @@ _TELLING = re.compile(r"://[^/\s:@]*:[^/\s@]+@|\b[Bb]earer\s+\S{8}")
 _OPTION = re.compile(r"-{1,2}([A-Za-z][\w.-]*)")
 
 
-def masked(body: JsonObject, members: Container[str] | None = None) -> dict[str, Masked]:
-    """`body` as it may be shown; only these of its `members`, if they are given.
+def masked(body: JsonObject) -> dict[str, Masked]:
+    """`body` as it may be shown.
 
     Withheld are: everything in `data` and `stringData` of a `Secret`, kubectl's copy of any object, values whose names
     say that they are secret (`dbPassword: …`, `{name: DB_PASSWORD, value: …}`, `--token=…`, `--token …`), private
     keys, and addresses with a password. No promise: a secret under an innocent name looks like any other value.
     """
     secret = is_secret(body)
-    return {
-        name: _each(value) if secret and name in _VALUES else _masked(name, value)
-        for name, value in body.items()
-        if members is None or name in members
-    }
+    return {name: _each(value) if secret and name in _VALUES else _masked(name, value) for name, value in body.items()}
 
 
 def withhold(value: Json) -> Withheld:
