@@ -83,8 +83,8 @@ docs: setup-dev ## Write the generated files anew
 bench: setup-bench ## Measure (FIGURE=e2e|latency|transitions|relay|cancel|idle|kill|watch|apply|parse|all)
 	@$(BIN)/python -m tests.bench $(FIGURE)
 
-chaos: setup-dev ## The long crash tests
-	@LOCKTENDER_CHAOS=long $(BIN)/python -m pytest tests/chaos $(ARGS)
+chaos: setup-dev ## The long crash tests, and the fuzzing
+	@LOCKTENDER_CHAOS=long $(BIN)/python -m pytest tests/chaos tests/property $(ARGS)
 
 format: setup-dev ## Format the code
 	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format .

@@ -1,6 +1,6 @@
 """Any source against any cluster: a plan has one line a document, or the cluster's refusal is the answer.
 
-`FUZZ_EXAMPLES` sets how many clusters are tried.
+`LOCKTENDER_CHAOS=long` tries many more clusters.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from locktender.integrations.kube.manifests import parse_manifests
 from locktender.integrations.kube.planning import survey
 from locktender.integrations.kube.stamps import Stamp
 
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "40"))
+EXAMPLES = 2_000 if os.environ.get("LOCKTENDER_CHAOS") == "long" else 40
 CANARY = "canary-value-7d1e"
 Body = dict[str, Any]
 

@@ -37,6 +37,11 @@ class TcpProxy:
         """Where it listens, on 127.0.0.1; the same for its whole life."""
         return self._port
 
+    @property
+    def connections(self) -> int:
+        """How many clients are connected at this moment."""
+        return len(self._tasks)
+
     async def __aenter__(self) -> Self:
         await self._listen()
         return self

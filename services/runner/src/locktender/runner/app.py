@@ -60,7 +60,7 @@ async def serve(service: Service[RunnerSettings]) -> None:
         for name, feed in feeds.items():
             service.health.add(name, feed.check)
         await stack.enter_async_context(_watching(service, live, Cancels(live, writes, ttl=ttl, clock=service.clock)))
-        await stack.enter_async_context(_operations(service, live).serving())
+        await stack.enter_async_context(_operations(service, live, hub).serving())
         service.health.opened()
         await run_all(feeds.values())
 
@@ -109,14 +109,16 @@ async def _watching(service: Service[RunnerSettings], live: LiveRuns, cancels: C
                 watch.cancel()
 
 
-def _operations(service: Service[RunnerSettings], live: LiveRuns) -> OpsEndpoints:
+def _operations(service: Service[RunnerSettings], live: LiveRuns, hub: InformerHub) -> OpsEndpoints:
     ops = OpsEndpoints(service.bus, "runner", version=_VERSION, description="Carries out deployment tasks")
 
     async def status(_body: bytes) -> dict[str, object]:
-        return {"owner": service.owner, "stopping": service.stop.requested, "runs": live.status()}
+        about: dict[str, object] = {"owner": service.owner, "stopping": service.stop.requested}
+        return about | {"runs": live.status(), "watching": hub.status()}
 
     ops.add(
-        "status", "lt.ops.runner.status", status, "The runs of one runner: id, epoch, phase, age",
-        response='{"owner", "stopping", "runs": [{"id", "epoch", "runner", "phase", "aborting", "seconds"}]}',
+        "status", "lt.ops.runner.status", status, "The runs of one runner: id, epoch, phase, age; and what it watches",
+        response='{"owner", "stopping", "runs": [{"id", "epoch", "runner", "phase", "aborting", "seconds"}], '
+        '"watching": {"accounts", "informers", "watches", "objects"}}',
     )  # fmt: skip
     return ops
