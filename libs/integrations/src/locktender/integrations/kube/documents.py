@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from locktender.integrations.kube.faults import Findings
-from locktender.integrations.kube.json_text import json_values, read_json
+from locktender.integrations.kube.json_text import comment_follows, json_values, read_json
 from locktender.integrations.kube.limits import ManifestLimits
 from locktender.integrations.kube.syntax import read_yaml
 from locktender.integrations.kube.tree import Builder, Malformed, Tree
@@ -83,6 +83,9 @@ def _trees(chunk: _Chunk, builder: Builder) -> Iterator[Tree]:
     if values:
         yield from read_json(chunk.text, chunk.line, builder, as_yaml=not chunk.first)
         return
+    if begins and chunk.alone and comment_follows(chunk.text):
+        problem = "a comment follows the JSON object, and JSON has no comments; remove it"
+        raise Malformed(problem, chunk.line, "malformed-json")
     if begins and (mark := _END_MARK.search(chunk.text)):
         line = chunk.line + chunk.text.count("\n", 0, mark.start())
         raise Malformed("neither `...` nor `}#` ends a document in braces; remove it, or put a space before `#`", line)

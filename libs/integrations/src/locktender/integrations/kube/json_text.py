@@ -9,6 +9,7 @@ from locktender.integrations.kube import dialect
 from locktender.integrations.kube.dialect import Scalar
 from locktender.integrations.kube.tree import Builder, Malformed, Tree
 
+_COMMENT = re.compile(r"\s*#")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _STRING = json.JSONDecoder()
@@ -35,6 +36,15 @@ def json_values(text: str) -> int:
     except RecursionError:
         return values + 1  # deep enough to be refused by whoever reads it
     return values
+
+
+def comment_follows(text: str) -> bool:
+    """Whether a JSON object begins `text` and a comment follows. kubectl takes some of these, by their length."""
+    try:
+        _, end = cast("tuple[object, int]", json.JSONDecoder().raw_decode(text, _after_space(text, 0)))
+    except (ValueError, RecursionError):
+        return False
+    return _COMMENT.match(text, end) is not None
 
 
 def _no_constant(name: str) -> float:

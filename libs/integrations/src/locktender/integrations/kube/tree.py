@@ -150,6 +150,7 @@ class Builder:
         elif top is not None and top.key is None:
             raise Malformed("a mapping key must be a plain word or a quoted text", line, "complex-key")
         if anchor is not None:
+            self._check_anchor(anchor, line)
             self._open_anchors.add(anchor)
         frame = _Frame(value, line, anchor, self._nodes_left)
         self._lines[id(value)] = frame.lines if frame.mapping is None else frame.keys
@@ -199,6 +200,7 @@ class Builder:
         top = self._top
         if top is not None and top.mapping is not None and top.key is None:
             if anchor is not None:
+                self._check_anchor(anchor, line)
                 self._anchors[anchor] = _Anchored(text, 1, 0)
             self._key(top, value, text, line)
             return
@@ -211,6 +213,7 @@ class Builder:
             self._fault("ambiguous-scalar", f"the unquoted value {value.said(public=public)}", line)
             value = None
         if anchor is not None:
+            self._check_anchor(anchor, line)
             self._anchors[anchor] = _Anchored(value, 1, 0)
         self._place(value, line)
 
@@ -257,6 +260,12 @@ class Builder:
             self._key(top, found.value, found.value, line)
         else:
             raise Malformed("a mapping key must be a plain word or a quoted text", line, "complex-key")
+
+    def _check_anchor(self, anchor: str, line: int) -> None:
+        """Readers disagree on which of two anchors of one name, one inside the other, an alias after both means."""
+        if anchor in self._open_anchors:
+            problem = f"the anchor &{shown(anchor)} stands inside of what it names already; give one another name"
+            self._fault("ambiguous-anchor", problem, line)
 
     def _key(self, frame: _Frame, value: Scalar | Ambiguous, text: str, line: int) -> None:
         frame.key = text

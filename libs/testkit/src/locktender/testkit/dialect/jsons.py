@@ -3,7 +3,7 @@
 from locktender.testkit.dialect.case import Cases
 
 JSONS: Cases = {
-    "json touching hash": ("@J}#\n\n", "malformed-yaml"),
+    "json touching hash": ("@J}#\n\n", "malformed-json"),
     "json long fraction": ('@J,"spec":[123456789014567890.0,1e18,1.2345e20]}', None),
     "json array document": ("[@J}]", "not-a-mapping"),
     "json second stream": ("@J}\n---\n@K}@M}", "malformed-json"),
@@ -46,7 +46,9 @@ JSONS: Cases = {
     "json line comment": ("// c\n@J}", "not-a-mapping"),
     "json comment inside": ("@J /* c */ }", "malformed-yaml"),
     "json hash comment": ("# c\n@J}", None),
-    "json trailing hash comment": ("@J} # c\n", None),
+    "json trailing hash comment": ("@J} # c\n", "malformed-json"),
+    "json short trailing hash comment": ("@J} #c\n", "malformed-json"),
+    "json hash comment on the next line": ("@J}\n# c\n", "malformed-json"),
     "json trailing hash comment inside": ('@J,\n # c\n "spec":1}\n', None),
     "json trailing comma": ("@J,}", None),
     "json trailing comma list": ('@J,"spec":[1,]}', None),
