@@ -86,8 +86,10 @@ async def test_the_outbox_reads_marks_and_keeps_its_partitions(db: TestDatabase)
         await shards.sharers()
         await shards.release(held)
         assert len(await partitions.prepare(4)) == 2
+        today = f"outbox_{await db.now():%Y%m%d}"
         await db.advance(100_000)
-        assert await partitions.retire(1) == [], "it holds rows that have yet to be told"
+        # Late in the day this passes two midnights, and tomorrow's empty partition may go as well.
+        assert today not in await partitions.retire(1), "it holds rows that have yet to be told"
 
 
 async def test_the_reaper_sweeps_hints_and_schedules(db: TestDatabase) -> None:
