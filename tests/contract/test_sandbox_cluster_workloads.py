@@ -1,45 +1,18 @@
 """What the controllers of the sandbox cluster make of workloads, good and bad."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from locktender.testkit.cluster import SandboxCluster, sandbox_cluster
-
-APPS = "/apis/apps/v1/namespaces/default"
-CORE = "/api/v1/namespaces/default"
-BATCH = "/apis/batch/v1/namespaces/default"
-BEHAVIOUR = "sandbox.locktender.dev/behaviour"
+from locktender.testkit.cluster_rig import APPS, BATCH, BEHAVIOUR, CORE, create, until
 
 
 @pytest.fixture
 async def cluster() -> AsyncIterator[SandboxCluster]:
     async with sandbox_cluster(pace=0.02) as running:
         yield running
-
-
-async def create(cluster: SandboxCluster, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    code, answer = await cluster.request("POST", path, body)
-    assert code == 201, answer
-    return answer
-
-
-async def until(
-    cluster: SandboxCluster, path: str, holds: Callable[[dict[str, Any]], object], *, seconds: float = 10
-) -> dict[str, Any]:
-    """The object or list at `path` once `holds` is true of it; fails with the last one seen."""
-    last: dict[str, Any] = {}
-    try:
-        async with asyncio.timeout(seconds):
-            while True:
-                _, last = await cluster.request("GET", path)
-                if holds(last):
-                    return last
-                await asyncio.sleep(0.02)
-    except TimeoutError:
-        pytest.fail(f"never came true; last seen: {last}")
 
 
 def pod_template(name: str, image: str = "nginx:1", **more: Any) -> dict[str, Any]:

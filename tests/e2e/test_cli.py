@@ -1,17 +1,13 @@
 """The commands as a person or a script runs them: real processes, their JSON and their exit codes."""
 
 import asyncio
-import json
-import os
-import sys
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from locktender.testkit.commands import ended, run, started
 from locktender.testkit.system import SystemRig, running_system
 from locktender.testkit.workloads import manifests, unique
 
@@ -26,25 +22,6 @@ async def rig() -> AsyncGenerator[SystemRig]:
         yield rig
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """A command that has ended."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """Its one JSON object."""
-        return json.loads(self.out)
-
-    @property
-    def lines(self) -> list[Any]:
-        """Its JSON objects, one a line."""
-        return [json.loads(line) for line in self.out.splitlines()]
-
-
 @pytest.fixture(scope="module", autouse=True)
 async def broken(rig: SystemRig) -> AsyncGenerator[asyncio.subprocess.Process]:
     """A deployment that fails once its image has been missing for long enough; meanwhile the other tests run."""
@@ -53,32 +30,6 @@ async def broken(rig: SystemRig) -> AsyncGenerator[asyncio.subprocess.Process]:
     if process.returncode is None:
         process.kill()
         await process.communicate()
-
-
-async def started(rig: SystemRig, *arguments: str, **environment: str) -> asyncio.subprocess.Process:
-    """Start the command beside the system of the rig."""
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "locktender.cli", *arguments),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={"PATH": os.environ["PATH"], "LOCKTENDER_STATE": str(rig.folder), **environment},
-    )
-
-
-async def run(rig: SystemRig, *arguments: str, stdin: str = "", **environment: str) -> Ran:
-    """Run the command to its end."""
-    return await ended(await started(rig, *arguments, **environment), stdin)
-
-
-async def ended(process: asyncio.subprocess.Process, stdin: str = "") -> Ran:
-    """What a command says until its end."""
-    async with asyncio.timeout(90):
-        out, err = await process.communicate(stdin.encode())
-    assert process.returncode is not None
-    ran = Ran(process.returncode, out.decode(), err.decode())
-    assert "Traceback" not in ran.err, ran.err
-    return ran
 
 
 async def test_a_real_application_is_deployed_and_can_be_looked_at(rig: SystemRig) -> None:

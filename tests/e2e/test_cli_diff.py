@@ -1,15 +1,11 @@
 """`locktender diff` and the plan of a deployment, as a person or a script runs them."""
 
-import asyncio
 import json
-import os
-import sys
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
+from locktender.testkit.commands import run
 from locktender.testkit.system import SystemRig, running_system
 from locktender.testkit.workloads import manifests, unique
 
@@ -20,35 +16,6 @@ pytestmark = pytest.mark.timeout(240)
 async def rig() -> AsyncGenerator[SystemRig]:
     async with running_system(lease_seconds=10) as rig:
         yield rig
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """A command that has ended."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """Its one JSON object."""
-        return json.loads(self.out)
-
-
-async def run(rig: SystemRig, *arguments: str, stdin: str = "") -> Ran:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "locktender.cli", *arguments),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={"PATH": os.environ["PATH"], "LOCKTENDER_STATE": str(rig.folder)},
-    )
-    async with asyncio.timeout(90):
-        out, err = await process.communicate(stdin.encode())
-    assert process.returncode is not None
-    assert b"Traceback" not in err, err.decode()
-    return Ran(process.returncode, out.decode(), err.decode())
 
 
 async def test_a_diff_tells_what_a_deploy_would_do_before_and_after_it(rig: SystemRig) -> None:

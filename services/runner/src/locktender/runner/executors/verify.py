@@ -85,9 +85,9 @@ class Verifying:
                 seen = await observer.news()
                 self._take(seen)
                 self._stage(self._judging.passing())
-                if self._overtaken(seen):
+                if suspected := self._overtaken(seen):
                     # A watch may lag behind our own apply, so the cluster itself is asked.
-                    self._stage(self._overtaken(await observer.look(list(self._overtaken(seen)))).items())
+                    self._stage(self._overtaken(await observer.look(suspected)).items())
                 if not self._missing() and await self._confirmed(observer, watched):
                     return True
                 if await self._failed():
