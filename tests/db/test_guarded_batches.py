@@ -8,7 +8,6 @@ import pytest
 
 from locktender.contracts.deployments.flow import TaskStatus
 from locktender.contracts.kernel.errors import Conflict, LocktenderError, WrongState
-from locktender.contracts.kernel.ids import new_id
 from locktender.contracts.kernel.lease import Lease
 from locktender.storage.deployments import transitions
 from locktender.storage.deployments.create import NewTask
@@ -178,7 +177,7 @@ async def test_an_idempotency_key_belongs_to_one_person_in_one_workspace(db: Tes
 
 async def test_a_second_active_successor_is_a_conflict_and_does_not_fail_its_neighbours(db: TestDatabase) -> None:
     writes = DeploymentWrites(db.database)
-    before, made, refused = new_id(), list[UUID](), list[str]()
+    before, made, refused = await rows.failed(db), list[UUID](), list[str]()
 
     async def create(task: NewTask) -> None:
         try:

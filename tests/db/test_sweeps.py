@@ -146,6 +146,29 @@ async def test_a_hint_goes_out_again_for_exactly_the_tasks_that_wait(db: TestDat
     assert await db.admin.fetchval("select revision from locktender.deployment_task where id = $1", waiting) == 1
 
 
+async def test_inputs_that_wait_for_a_runner_are_hinted_again_and_then_withdrawn(db: TestDatabase) -> None:
+    await rows.blocked(db)
+    waiting = await rows.blocked(db, runner="template")
+    writes = DeploymentWrites(db.database)
+    await writes.submit_input(waiting, "ada", "api-1", rows.told(actor="api"))
+    known = await _commands(db)
+    assert known[-1] == (deployment_command("template"), str(waiting))
+    assert await writes.hint_resume(100, 10) == []
+    await db.advance(11)
+    assert await writes.hint_resume(100, 10) == [waiting]
+    assert (await _commands(db))[len(known) :] == [(deployment_command("template"), str(waiting))]
+    assert await writes.withdraw_input(100, 20) == []
+    await db.advance(10)
+    assert await writes.withdraw_input(100, 20) == [waiting]
+    row = await db.admin.fetchrow("select * from locktender.deployment_task where id = $1", waiting)
+    assert (row["status"], row["resume_requested_at"], row["custodian"]) == ("blocked", None, None)
+    assert row["asked"] is not None
+    # Whoever is asked once more may answer once more.
+    await writes.submit_input(waiting, "ada", "api-1", rows.told(actor="api"))
+    [resumed] = await writes.claim([waiting], rows.OWNER, rows.TTL)
+    assert (resumed.lease.epoch, resumed.asked is not None) == (2, True)
+
+
 async def test_a_cleanup_hint_goes_out_for_exactly_the_jobs_that_are_due(db: TestDatabase) -> None:
     due = (await rows.job(db)).row_id
     later = await db.now() + timedelta(hours=1)

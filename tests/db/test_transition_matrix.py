@@ -17,24 +17,20 @@ from locktender.contracts.kernel.ids import new_id
 from locktender.contracts.kernel.machine import Fence, Machine, Transition
 from locktender.storage.cleanup import transitions as cleanup
 from locktender.storage.deployments import transitions as deployments
-from locktender.storage.deployments.tables import DEPLOYMENTS
 from locktender.storage.kernel.coalescer import Coalescer
 from locktender.storage.kernel.guarded import Guarded
 from locktender.testkit import rows
 from locktender.testkit.database import TestDatabase
 
-# The engine resumes and asks for inputs once there are inputs; the guards that it will use are proved already.
-_LATER = (
-    Guarded(DEPLOYMENTS, DEPLOYMENT_TASK, flow.RESUME),
-    Guarded(DEPLOYMENTS, DEPLOYMENT_TASK, flow.REQUEST_INPUTS),
-)
 _GUARDED: list[Guarded[Any]] = [
-    *deployments.TRANSITIONS, *_LATER, cleanup.CLAIM, cleanup.RENEW, cleanup.RETRY,
+    *deployments.TRANSITIONS, cleanup.CLAIM, cleanup.RENEW, cleanup.RETRY,
 ]  # fmt: skip
 _SHARED = {"owner": "runner-2/ba9876543210", "ttl": 30.0, "delay": 5.0}
 _VALUES: dict[str, object] = {
     "message": "it moved", "payload": "{}", "actor": "runner", "trace": "{}", "phase": "verify",
     "timeline": rows.TIMELINE, "failure": rows.FAILURE, "cancel_requested_by": "ada", "last_error": "it failed",
+    "asked": rows.ASKED, "resume_requested_by": "ada", "custodian": "api-1", "canvas": "{}",
+    "identity": '{"instance": "shop"}',
 }  # fmt: skip
 _EPOCH = 5
 
@@ -45,10 +41,12 @@ _CASES = [
 ]
 
 
-async def _planted(db: TestDatabase, machine: Machine[Any], status: StrEnum) -> UUID:
+async def _planted(db: TestDatabase, machine: Machine[Any], status: StrEnum, step: str) -> UUID:
+    # Inputs that wait for a runner are the one thing that a resume asks for besides the state.
+    submitted = {"resume_requested_at": await db.now()} if (step, status) == ("resume", TaskStatus.BLOCKED) else {}
     if machine.name == CLEANUP_JOB.name:
         return (await rows.job(db, status=JobStatus(status), epoch=_EPOCH)).row_id
-    return (await rows.task(db, status=TaskStatus(status), epoch=_EPOCH)).row_id
+    return (await rows.task(db, status=TaskStatus(status), epoch=_EPOCH, **submitted)).row_id
 
 
 async def _row(db: TestDatabase, machine: Machine[Any], key: UUID) -> dict[str, Any]:
@@ -95,7 +93,7 @@ async def test_a_transition_moves_exactly_what_the_machine_allows(
     module_db: TestDatabase, guarded: Guarded[Any], status: StrEnum, epoch: int
 ) -> None:
     machine, step = guarded.machine, guarded.step
-    key = await _planted(module_db, machine, status)
+    key = await _planted(module_db, machine, status, step.name)
     before = await _row(module_db, machine, key)
 
     refusal = await _attempt(module_db, guarded, key, epoch)
@@ -137,6 +135,29 @@ async def test_a_cancel_is_asked_for_once(module_db: TestDatabase) -> None:
     lease = await rows.task(module_db, status=TaskStatus.RUNNING, epoch=_EPOCH)
     assert await _attempt(module_db, deployments.REQUEST_CANCEL, lease.row_id, _EPOCH) is None
     assert isinstance(await _attempt(module_db, deployments.REQUEST_CANCEL, lease.row_id, _EPOCH), WrongState)
+
+
+@pytest.mark.parametrize("step", ["resume", "submit_input"])
+async def test_inputs_are_submitted_once_and_taken_once(module_db: TestDatabase, step: str) -> None:
+    guarded = deployments.RESUME if step == "resume" else deployments.SUBMIT_INPUT
+    submitted = {} if step == "resume" else {"resume_requested_at": await module_db.now()}
+    lease = await rows.task(module_db, status=TaskStatus.BLOCKED, epoch=_EPOCH, **submitted)
+    before = await _row(module_db, DEPLOYMENT_TASK, lease.row_id)
+    assert isinstance(await _attempt(module_db, guarded, lease.row_id, _EPOCH), WrongState)
+    assert await _row(module_db, DEPLOYMENT_TASK, lease.row_id) == before
+
+
+async def test_a_run_that_was_asked_to_stop_is_never_parked(module_db: TestDatabase) -> None:
+    asked = await module_db.now()
+    lease = await rows.task(module_db, status=TaskStatus.RUNNING, epoch=_EPOCH, cancel_requested_at=asked)
+    assert isinstance(await _attempt(module_db, deployments.REQUEST_INPUTS, lease.row_id, _EPOCH), WrongState)
+
+
+async def test_a_place_on_a_canvas_may_be_kept_only_where_there_is_none(module_db: TestDatabase) -> None:
+    lease = await rows.task(module_db, status=TaskStatus.RUNNING, epoch=_EPOCH)
+    assert await _attempt(module_db, deployments.PLACE_IF_EMPTY, lease.row_id, _EPOCH) is None
+    assert isinstance(await _attempt(module_db, deployments.PLACE_IF_EMPTY, lease.row_id, _EPOCH), WrongState)
+    assert await _attempt(module_db, deployments.PLACE, lease.row_id, _EPOCH) is None
 
 
 _SWEEPS = {
@@ -196,7 +217,9 @@ async def test_a_job_whose_holder_is_gone_is_freed_and_no_other(db: TestDatabase
 def test_every_transition_of_both_machines_is_in_this_matrix() -> None:
     seen = {(guarded.machine.name, guarded.step.name) for guarded in _GUARDED}
     seen |= {("deployment_task", step.name) for step in _SWEEPS.values()}
-    # Hints move nothing (test_sweeps), a job is finished by the removal of its subject (test_retention).
-    seen |= {("deployment_task", "hint"), ("cleanup_job", "hint"), ("cleanup_job", "expire"), ("cleanup_job", "finish")}
+    # Hints move nothing, and inputs are withdrawn (test_sweeps).
+    # A job is finished by the removal of its subject (test_retention).
+    seen |= {("deployment_task", name) for name in ("hint", "hint_resume", "withdraw_input")}
+    seen |= {("cleanup_job", "hint"), ("cleanup_job", "expire"), ("cleanup_job", "finish")}
     declared = {(machine.name, step.name) for machine in (DEPLOYMENT_TASK, CLEANUP_JOB) for step in machine.transitions}
     assert seen == declared

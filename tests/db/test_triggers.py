@@ -32,7 +32,7 @@ def _move(table: str, target: str, *, leased: bool, terminal: bool, epochs: int)
     """A plain update that satisfies every check, so that the trigger alone decides."""
     owner, until = ("'me'", "now()") if leased else ("null", "null")
     done = "now()" if terminal else "null"
-    failure = ", failure = '{}'" if table == "deployment_task" else ""
+    failure = ", failure = '{}', asked = '{}'" if table == "deployment_task" else ""
     return (
         # Every part of it is from the machines.
         f"update locktender.{table} set status = '{target}', lease_owner = {owner}, lease_expires_at = {until},"  # noqa: S608 - as said

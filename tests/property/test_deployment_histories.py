@@ -23,13 +23,10 @@ from locktender.contracts.deployments import flow
 from locktender.contracts.deployments.flow import DEPLOYMENT_TASK, TaskStatus
 from locktender.contracts.deployments.policy import Deadlines
 from locktender.contracts.kernel.errors import LeaseLost, WrongState
-from locktender.contracts.kernel.lease import Epoch, Lease
+from locktender.contracts.kernel.lease import Lease
 from locktender.contracts.kernel.machine import Fence, Transition
 from locktender.storage.deployments import transitions
-from locktender.storage.deployments.tables import DEPLOYMENTS
 from locktender.storage.deployments.writes import DeploymentWrites
-from locktender.storage.kernel.coalescer import Coalescer
-from locktender.storage.kernel.guarded import Guarded
 from locktender.storage.verify import Tolerance, violations
 from locktender.testkit import rows
 from locktender.testkit.database import TestDatabase, migrated_database
@@ -54,6 +51,7 @@ class _Task:
     claimed: float = 0
     expires: float = 0
     asked: float | None = None
+    submitted: float | None = None
 
     def allows(self, step: Transition[TaskStatus], epoch: int | None = None, *, unless: bool = False) -> type | None:
         """The error that the step has to meet, or None."""
@@ -64,6 +62,7 @@ class _Task:
     def take(self, step: Transition[TaskStatus], now: float) -> None:
         """The effect of the step, by the table alone."""
         self.status = step.target or self.status
+        self.submitted = self.submitted if self.status is TaskStatus.BLOCKED else None
         self.epoch += step.fence in {Fence.ACQUIRE, Fence.BREAK}
         self.revision += step.event is not None
         if step.fence is Fence.ACQUIRE:
@@ -81,11 +80,6 @@ class Histories(RuleBasedStateMachine):
         self.run = runner.run
         self.db = db
         self.writes = DeploymentWrites(db.database)
-        # Nobody asks for inputs yet, but without it no row would be taken twice, and no old lease be a danger.
-        self.request = Coalescer(db.database, Guarded(DEPLOYMENTS, DEPLOYMENT_TASK, flow.REQUEST_INPUTS))
-        self.again = Coalescer(
-            db.database, Guarded(DEPLOYMENTS, DEPLOYMENT_TASK, flow.RESUME), owner=rows.OWNER, ttl=_TTL
-        )
         self.model: dict[UUID, _Task] = {}
         self.now = 0.0
 
@@ -104,10 +98,11 @@ class Histories(RuleBasedStateMachine):
     def claim(self, task: UUID) -> object:
         model = self.model[task]
         claims = self.run(self.writes.claim([task], rows.OWNER, _TTL))
-        assert bool(claims) is (model.allows(flow.CLAIM) is None)
+        step = flow.RESUME if model.submitted is not None else flow.CLAIM
+        assert bool(claims) is (model.allows(step) is None)
         if not claims:
             return multiple()
-        model.take(flow.CLAIM, self.now)
+        model.take(step, self.now)
         assert claims[0].lease.epoch == model.epoch
         return claims[0].lease
 
@@ -153,16 +148,32 @@ class Histories(RuleBasedStateMachine):
 
     @rule(lease=leases)
     def request_inputs(self, lease: Lease) -> None:
-        columns: dict[str, object] = {"id": lease.row_id, "epoch": lease.epoch} | rows.told().columns()
-        self._fenced(flow.REQUEST_INPUTS, lease, lambda _: self.request.write(**columns))
+        unless = self.model[lease.row_id].asked is not None
+        ask = self.writes.request_inputs
+        self._fenced(
+            flow.REQUEST_INPUTS, lease, lambda told: ask(lease, told, timeline="{}", asked=rows.ASKED), unless=unless
+        )
 
-    @rule(target=leases, task=tasks)
-    def resume(self, task: UUID) -> object:
-        refused = self.model[task].allows(flow.RESUME)
-        if not self._attempt(refused, self.again.write(id=task, **rows.told().columns())):
-            return multiple()
-        self.model[task].take(flow.RESUME, self.now)
-        return Lease(task, rows.OWNER, Epoch(self.model[task].epoch))
+    @rule(task=tasks)
+    def submit_input(self, task: UUID) -> None:
+        model = self.model[task]
+        refused = model.allows(flow.SUBMIT_INPUT, unless=model.submitted is not None)
+        if self._attempt(refused, self.writes.submit_input(task, "ada", "api-1", rows.told(actor="api"))):
+            model.take(flow.SUBMIT_INPUT, self.now)
+            model.submitted = self.now
+
+    @rule()
+    def withdraw_input(self) -> None:
+        due = {task for task, model in self.model.items() if (model.submitted or self.now) <= self.now - 100}
+        assert set(self.run(self.writes.withdraw_input(1000, 100.0))) == due
+        for task in due:
+            self.model[task].take(flow.WITHDRAW_INPUT, self.now)
+            self.model[task].submitted = None
+
+    @rule(lease=leases)
+    def allocate(self, lease: Lease) -> None:
+        name = self.writes.allocate
+        self._fenced(flow.ALLOCATE, lease, lambda told: name(lease, told, identity="{}", timeline="{}"))
 
     @rule(task=tasks)
     def cancel(self, task: UUID) -> None:

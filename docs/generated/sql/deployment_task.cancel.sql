@@ -8,12 +8,13 @@ WITH locked AS
       locktender.deployment_task.id = input.id ORDER BY locktender.deployment_task.id FOR UPDATE OF deployment_task),
 moved AS
   (UPDATE locktender.deployment_task SET status='cancelled', revision=(locktender.deployment_task.revision + 1),
-      cancel_requested_at=locktender.now(), cancel_requested_by=locked.cancel_requested_by,
-      completed_at=locktender.now(), updated_at=locktender.now() FROM locked WHERE locktender.deployment_task.id =
-      locked.id AND locktender.deployment_task.status IN ('queued', 'blocked') RETURNING
-      locktender.deployment_task.id, locktender.deployment_task.workspace, locktender.deployment_task.project,
-      locktender.deployment_task.phase, locktender.deployment_task.status, locktender.deployment_task.lease_epoch,
-      locktender.deployment_task.revision, locked.message, locked.payload, locked.actor, locked.trace),
+      cancel_requested_at=locktender.now(), cancel_requested_by=locked.cancel_requested_by, resume_requested_at=NULL,
+      resume_requested_by=NULL, completed_at=locktender.now(), updated_at=locktender.now() FROM locked WHERE
+      locktender.deployment_task.id = locked.id AND locktender.deployment_task.status IN ('queued', 'blocked')
+      RETURNING locktender.deployment_task.id, locktender.deployment_task.workspace,
+      locktender.deployment_task.project, locktender.deployment_task.phase, locktender.deployment_task.status,
+      locktender.deployment_task.lease_epoch, locktender.deployment_task.revision, locked.message, locked.payload,
+      locked.actor, locked.trace),
 recorded AS
   (INSERT INTO locktender.deployment_event (task_id, revision, kind, status, epoch, actor, message, payload) SELECT
       moved.id AS id, moved.revision AS revision, 'cancelled' AS anon_1, moved.status AS status, moved.lease_epoch AS

@@ -16,9 +16,9 @@ moved AS
       locktender.deployment_task.status IN ('queued') RETURNING locktender.deployment_task.id,
       locktender.deployment_task.workspace, locktender.deployment_task.project, locktender.deployment_task.phase,
       locktender.deployment_task.status, locktender.deployment_task.lease_epoch, locktender.deployment_task.revision,
-      locktender.deployment_task.created_by, locktender.deployment_task.namespace, locktender.deployment_task.runner,
-      locktender.deployment_task.source, locktender.deployment_task.timeline, locktender.deployment_task.custodian,
-      locktender.deployment_task.cancel_requested_at, locked.message, locked.payload, locked.actor, locked.trace),
+      locktender.deployment_task.namespace, locktender.deployment_task.runner, locktender.deployment_task.source,
+      locktender.deployment_task.timeline, locktender.deployment_task.custodian, locktender.deployment_task.identity,
+      locktender.deployment_task.asked, locked.message, locked.payload, locked.actor, locked.trace),
 recorded AS
   (INSERT INTO locktender.deployment_event (task_id, revision, kind, status, epoch, actor, message, payload) SELECT
       moved.id AS id, moved.revision AS revision, 'started' AS anon_1, moved.status AS status, moved.lease_epoch AS
@@ -35,6 +35,5 @@ told AS
       moved.trace AS trace
   FROM moved)
 SELECT moved.id, moved.workspace, moved.project, moved.phase, moved.status, moved.lease_epoch, moved.revision,
-    moved.created_by, moved.namespace, moved.runner, moved.source, moved.timeline, moved.custodian,
-    moved.cancel_requested_at
+    moved.namespace, moved.runner, moved.source, moved.timeline, moved.custodian, moved.identity, moved.asked
 FROM moved;

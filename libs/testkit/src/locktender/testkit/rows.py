@@ -16,6 +16,7 @@ OWNER = Owner("runner-1/0123456789ab")
 SOURCE = '{"kind": "noop"}'
 TIMELINE = '{"revision": 0, "steps": [], "cards": []}'
 FAILURE = '{"reason": "runner-error", "message": "it failed"}'
+ASKED = '{"inputs": [{"key": "hostname", "required": true}], "code": "missing", "message": "a value is needed"}'
 TTL = 60.0
 
 
@@ -63,6 +64,20 @@ async def completed(db: TestDatabase, **stated: Any) -> UUID:
     return lease.row_id
 
 
+async def blocked(db: TestDatabase, **stated: Any) -> UUID:
+    """A task that waits for inputs, reached by legal transitions."""
+    lease = (await claimed(db, **stated)).lease
+    await DeploymentWrites(db.database).request_inputs(lease, told(), timeline=TIMELINE, asked=ASKED)
+    return lease.row_id
+
+
+async def failed(db: TestDatabase, **stated: Any) -> UUID:
+    """A failed task, reached by legal transitions."""
+    lease = (await claimed(db, **stated)).lease
+    await DeploymentWrites(db.database).fail(lease, told(), timeline=TIMELINE, failure=FAILURE)
+    return lease.row_id
+
+
 async def task(
     db: TestDatabase, *, status: TaskStatus = TaskStatus.QUEUED, epoch: int = 0, ttl: float = TTL, **columns: object
 ) -> Lease:
@@ -81,6 +96,7 @@ async def task(
         "lease_expires_at": now + timedelta(seconds=ttl) if live else None,
         "completed_at": now if over else None,
         "failure": FAILURE if status is TaskStatus.FAILED else None,
+        "asked": ASKED if status is TaskStatus.BLOCKED else None,
     }  # fmt: skip
     return await _planted(db, "deployment_task", plausible | columns, epoch)
 

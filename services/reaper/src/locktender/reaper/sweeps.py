@@ -42,7 +42,9 @@ def sweeps(database: Database, deadlines: Deadlines, *, limit: int, forget: floa
     hints = min(_HINTS_AT_ONCE, limit * 5)
     return (
         *verdicts,
+        Sweep("withdraw-input", lambda rows: deployments.withdraw_input(rows, deadlines.start), limit),
         Sweep("hint-deployments", lambda rows: deployments.hint(rows, deadlines.hint), hints),
+        Sweep("hint-resumes", lambda rows: deployments.hint_resume(rows, deadlines.hint), hints),
         Sweep("hint-cleanup", lambda rows: cleanup.hint(rows, deadlines.hint), hints),
         Sweep("expire-cleanup", cleanup.expire, limit),
         Sweep("schedule-retention", lambda rows: retention.schedule(rows, deadlines.retention), limit),

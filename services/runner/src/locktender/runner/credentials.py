@@ -54,17 +54,18 @@ def secret_values(credentials: Credentials) -> list[str]:
     """Every value that no text of this run may contain."""
     manifests = [_manifest(index, body) for index, body in credentials.secrets.items()]
     _, submitted = split_secrets(manifests)
-    return [*credentials.access.secrets(), *submitted]
+    return [*credentials.access.secrets(), *submitted, *credentials.inputs.values()]
 
 
 def _read(payload: bytes) -> Credentials:
     try:
         document = as_object(json.loads(payload))
         secrets = {int(index): as_object(body) for index, body in as_object(document.get("secrets")).items()}
+        inputs = {key: as_text(value) for key, value in as_object(document.get("inputs")).items()}
     except ValueError:
         # Not chained: a decoder keeps what it read.
         raise NoCredentials("the credentials of this run cannot be read; submit the deployment again") from None
-    return Credentials(read_kubeconfig(as_text(document.get("kubeconfig"))), secrets)
+    return Credentials(read_kubeconfig(as_text(document.get("kubeconfig"))), secrets, inputs)
 
 
 def _manifest(index: int, body: JsonObject) -> Manifest:

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import ExitStack
 from datetime import datetime
 
 from locktender.contracts.deployments.flow import DEPLOYMENT_TASK, TaskPhase, TaskStatus
-from locktender.contracts.deployments.models import Card, Failure, FailureReason, Step, Timeline
+from locktender.contracts.deployments.inputs import Asked
+from locktender.contracts.deployments.models import Card, Failure, FailureReason, Identity, Step, Timeline
 from locktender.contracts.deployments.plan import Plan
 from locktender.contracts.deployments.plan_texts import cleaned
 from locktender.contracts.deployments.policy import settled
@@ -16,6 +18,7 @@ from locktender.runner.executors.run import Superseded
 from locktender.runner.fenced import FencedRow, reached, recorded
 from locktender.runner.telling import items, line, stopped, told
 from locktender.runtime.abort import Abort, AbortReason
+from locktender.runtime.logs import withheld
 from locktender.runtime.scrub import Scrubber
 from locktender.storage.deployments.writes import DeploymentWrites, Moved, Told
 
@@ -52,10 +55,13 @@ class LeasedHandle:
         self._trace = trace
         self._overdue = overdue
         self._faults = faults
+        self._withheld: list[str] = []
+        self._logs = ExitStack()
         self._scrubber = _NOTHING
         self._turn = asyncio.Lock()
         self._phase = TaskPhase.PREPARE
         self._applying = False
+        self._named = False
         self._outcome: TaskStatus | None = None
 
     @property
@@ -87,8 +93,15 @@ class LeasedHandle:
         return self._timeline
 
     def withhold(self, values: Iterable[str]) -> None:
-        """From now on, keep these values out of everything that is written."""
-        self._scrubber = Scrubber(values)
+        """See `RunHandle`. `close` takes them from the log's list again."""
+        fresh = [value for value in values if value not in self._withheld]
+        self._withheld += fresh
+        self._scrubber = Scrubber(self._withheld)
+        self._logs.enter_context(withheld.values(fresh))
+
+    def close(self) -> None:
+        """Forget the values: nothing of this run is logged any more."""
+        self._logs.close()
 
     def checkpoint(self) -> None:
         """See `RunHandle`."""
@@ -136,6 +149,41 @@ class LeasedHandle:
             text = cleaned(plan, self._scrubber.text).model_dump_json(by_alias=True, exclude_defaults=True)
             # Never taken for landed: writing the same plan again is harmless.
             await self._row.write(lambda: self._writes.record_plan(self._row.lease, text), lambda _: False)
+
+    async def request_inputs(self, asked: Asked) -> None:
+        """See `RunHandle`."""
+        if self._applying or self._named:
+            raise RuntimeError("a run that has named or applied something cannot be parked")
+        text = asked.model_copy(update={"message": line(self._scrubber.text(asked.message), _TEXT)}).model_dump_json(
+            by_alias=True, exclude_none=True
+        )
+        await self._end_or_yield(
+            TaskStatus.BLOCKED,
+            lambda event, timeline: self._writes.request_inputs(self._row.lease, event, timeline=timeline, asked=text),
+            asked.message,
+            {"reason": str(asked.code), "inputKeys": [field.key for field in asked.inputs], "redacted": True}
+            | ({} if asked.key is None else {"inputKey": asked.key}),
+        )
+
+    async def allocate(self, identity: Identity, message: str) -> None:
+        """See `RunHandle`."""
+        self._named = True
+        kept = identity.model_dump_json(by_alias=True)
+        await self._noted(
+            message,
+            {"instance": identity.instance},
+            lambda event, text: self._writes.allocate(self._row.lease, event, identity=kept, timeline=text),
+        )
+
+    async def clean_up(self, message: str) -> None:
+        """See `RunHandle`."""
+        await self._noted(message, {}, lambda event, text: self._writes.clean_up(self._row.lease, event, timeline=text))
+
+    async def _noted(self, message: str, facts: Mapping[str, object], write: Ending) -> None:
+        async with self._turn:
+            self._check_open()
+            event, text = self._told(message, facts), self._current()
+            await self._row.write(lambda: write(event, text), recorded(self.timeline.revision))
 
     async def begin_applying(self, message: str = "applying begins") -> None:
         """See `RunHandle`."""

@@ -19,16 +19,16 @@ from locktender.integrations.kube.errors import KubeError
 from locktender.integrations.kube.explain import explain, hint_of
 from locktender.runner.credentials import Custody, NoCredentials, fetch_credentials, secret_values
 from locktender.runner.executors.registry import Executors
-from locktender.runner.executors.run import Superseded, Work
+from locktender.runner.executors.run import Superseded
 from locktender.runner.fenced import FencedRow
 from locktender.runner.handle import LeasedHandle
 from locktender.runner.live import LiveRun, LiveRuns
+from locktender.runner.parked import asked_before, work_of
 from locktender.runner.settings import RunnerSettings
 from locktender.runtime.abort import Abort, Aborted, AbortReason
 from locktender.runtime.bus import Bus
 from locktender.runtime.hint import Hint
 from locktender.runtime.lease_keeper import LeaseKeeper
-from locktender.runtime.logs import withheld
 from locktender.runtime.worker import Run
 from locktender.storage.deployments.reads import DeploymentReads
 from locktender.storage.deployments.writes import Claimed, DeploymentWrites
@@ -127,14 +127,15 @@ class Runs:
             with ExitStack() as stack:
                 if run.kind is None or run.kind.kept:
                     stack.enter_context(self._keeper.keep(run.lease, run.signal, since=run.since))
-                await self._until_told(run, stack)
+                await self._until_told(run)
         finally:
+            run.handle.close()
             self._live.remove(run)
 
-    async def _until_told(self, run: LiveRun, stack: ExitStack) -> None:
+    async def _until_told(self, run: LiveRun) -> None:
         """Carry out the run, and turn whatever comes of it into an outcome."""
         try:
-            error = await self._performed(run, stack)
+            error = await self._performed(run)
             if run.handle.outcome is None:
                 await self._tell(run, error)
             _log.debug("run ended", task=str(run.lease.row_id), epoch=run.lease.epoch, outcome=run.handle.outcome)
@@ -147,25 +148,23 @@ class Runs:
                 task=str(run.lease.row_id), epoch=run.lease.epoch, reason=str(error),
             )  # fmt: skip
 
-    async def _performed(self, run: LiveRun, stack: ExitStack) -> Exception | None:
+    async def _performed(self, run: LiveRun) -> Exception | None:
         """What the executor raised, if it did."""
         try:
             async with run.signal.scope():
-                await self._perform(run, stack)
+                await self._perform(run)
         except Exception as error:  # noqa: BLE001 - every error becomes an outcome
             return error
         return None
 
-    async def _perform(self, run: LiveRun, stack: ExitStack) -> None:
+    async def _perform(self, run: LiveRun) -> None:
         if run.kind is None:
             raise LocktenderError(f"this runner cannot carry out tasks of kind {run.claimed.runner}")
         claimed, credentials = run.claimed, None
         if run.kind.credentials:
             credentials = await fetch_credentials(self._custody, claimed, self._custody_seconds)
-            values = secret_values(credentials)
-            run.handle.withhold(values)
-            stack.enter_context(withheld.values(values))
-        work = Work(claimed.lease.row_id, claimed.namespace, claimed.source, credentials)
+            run.handle.withhold(secret_values(credentials))
+        work = work_of(claimed, credentials)
         await run.kind.executor.run(run.handle, work)
 
     async def _tell(self, run: LiveRun, error: Exception | None) -> None:
@@ -175,6 +174,9 @@ class Runs:
                 raise error
             case Aborted():
                 await self._tell_abort(run, run.signal.reason or error.reason)
+            case NoCredentials() if (asked := asked_before(run.claimed)) is not None:
+                # Nothing was done with the values yet, so nothing is lost by asking for them once more.
+                await handle.request_inputs(asked)
             case NoCredentials():
                 await handle.fail(FailureReason.CREDENTIALS_LOST, stage, str(error), "never started")
             case KubeError() | Rejected():

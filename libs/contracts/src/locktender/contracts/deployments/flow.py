@@ -47,8 +47,13 @@ _DONE, _FAIL, _STOP = TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.CANCEL
 
 CLAIM = _step("claim", _Q, to=_R, by=Actor.RUNNER, fence=Fence.ACQUIRE, event="started")
 RESUME = _step("resume", _B, to=_R, by=Actor.RUNNER, fence=Fence.ACQUIRE, event="resumed")
+SUBMIT_INPUT = _step("submit_input", _B, to=None, by=Actor.API, fence=Fence.NONE, event="input-submitted")
+WITHDRAW_INPUT = _step("withdraw_input", _B, to=None, by=Actor.REAPER, fence=Fence.NONE, event="input-withdrawn")
+PLACE = _step("place", _Q, _R, _B, _A, to=None, by=Actor.API, fence=Fence.NONE, event="placed")
 RENEW = _step("renew", _R, _A, to=None, by=Actor.RUNNER, fence=Fence.HOLD, event=None)
 RECORD = _step("record", _R, _A, to=None, by=Actor.RUNNER, fence=Fence.HOLD, event="progressed")
+ALLOCATE = _step("allocate", _R, to=None, by=Actor.RUNNER, fence=Fence.HOLD, event="identity-recorded")
+CLEAN_UP = _step("clean_up", _A, to=None, by=Actor.RUNNER, fence=Fence.HOLD, event="cleanup-started")
 REQUEST_INPUTS = _step("request_inputs", _R, to=_B, by=Actor.RUNNER, fence=Fence.RELEASE, event="inputs-requested")
 BEGIN_APPLYING = _step("begin_applying", _R, to=_A, by=Actor.RUNNER, fence=Fence.HOLD, event="applying")
 COMPLETE = _step("complete", _A, to=_DONE, by=Actor.RUNNER, fence=Fence.RELEASE, event="completed")
@@ -66,6 +71,7 @@ OVERRUN = _step("overrun", _R, _A, to=_FAIL, by=Actor.REAPER, fence=Fence.BREAK,
 INTERRUPT = _step("interrupt", _R, _A, to=_FAIL, by=Actor.REAPER, fence=Fence.BREAK, event="engine-resolved")
 NEVER_STARTED = _step("never_started", _Q, to=_FAIL, by=Actor.REAPER, fence=Fence.NONE, event="engine-resolved")
 HINT = _step("hint", _Q, to=None, by=Actor.REAPER, fence=Fence.NONE, event=None)
+HINT_RESUME = _step("hint_resume", _B, to=None, by=Actor.REAPER, fence=Fence.NONE, event=None)
 
 DEPLOYMENT_TASK = Machine(
     name="deployment_task",
@@ -74,9 +80,14 @@ DEPLOYMENT_TASK = Machine(
     leased=frozenset({_R, _A}),
     transitions=(
         CLAIM,
+        SUBMIT_INPUT,
+        WITHDRAW_INPUT,
         RESUME,
+        PLACE,
         RENEW,
         RECORD,
+        ALLOCATE,
+        CLEAN_UP,
         REQUEST_INPUTS,
         BEGIN_APPLYING,
         COMPLETE,
@@ -90,5 +101,9 @@ DEPLOYMENT_TASK = Machine(
         INTERRUPT,
         NEVER_STARTED,
         HINT,
+        HINT_RESUME,
     ),
 )
+
+REDEPLOYABLE = frozenset({TaskStatus.FAILED, TaskStatus.CANCELLED})
+"""What a new task may take the place of."""

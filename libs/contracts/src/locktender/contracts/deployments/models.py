@@ -9,6 +9,7 @@ from pydantic import Field, SecretStr
 
 from locktender.contracts.deployments.cards import CardStatus
 from locktender.contracts.deployments.flow import TaskPhase, TaskStatus
+from locktender.contracts.deployments.inputs import Asked, Scalar
 from locktender.contracts.deployments.plan import PlannedAction, PlanSummary
 from locktender.contracts.deployments.wire import Name, ObjectRef, Wire
 
@@ -18,6 +19,8 @@ class RunnerKind(StrEnum):
 
     DIRECT = "direct"
     """Applies the manifests with the caller's own credentials."""
+    TEMPLATE = "template"
+    """Renders a package with inputs, then applies what came of it like `direct`."""
     NOOP = "noop"
     """Does nothing, truthfully. Only where the `noop_runner` setting allows it; benchmarks use it."""
 
@@ -35,7 +38,17 @@ class NoopSource(Wire):
     kind: Literal["noop"] = "noop"
 
 
-Source = Annotated[ManifestsSource | NoopSource, Field(discriminator="kind")]
+class TemplateSource(Wire):
+    """A package of the catalogue, or one template as text. Exactly one of the two; its inputs go beside the source."""
+
+    kind: Literal["template"] = "template"
+    template: str | None = Field(default=None, min_length=1, max_length=200, description="A name in the catalogue.")
+    text: str | None = Field(
+        default=None, min_length=1, description="A template. It is stored as it is: keep secrets in inputs."
+    )
+
+
+Source = Annotated[ManifestsSource | TemplateSource | NoopSource, Field(discriminator="kind")]
 
 
 class Target(Wire):
@@ -68,13 +81,38 @@ class ApplyOptions(Wire):
 class CreateTask(Wire):
     """A request to deploy."""
 
-    source: Source
-    target: Target = Target()
-    apply: ApplyOptions = ApplyOptions()
+    source: Source | None = Field(default=None, description="Default: the source of the predecessor.")
+    target: Target | None = Field(
+        default=None, description="Default: the target of the predecessor, or project `default`."
+    )
+    apply: ApplyOptions | None = None
     display_name: str | None = Field(default=None, max_length=200)
+    inputs: dict[str, Scalar] = Field(
+        default_factory=dict,
+        max_length=400,
+        description="Values for a template, or for what a predecessor was given and is never stored. Secret ones are "
+        "kept in memory alone.",
+    )
+    sensitive_keys: tuple[str, ...] = Field(
+        default=(), max_length=400, description="Inputs that are secret, beyond those that the template says are."
+    )
+    predecessor_task_id: UUID | None = Field(
+        default=None, description="A failed or cancelled task that this one takes the place of."
+    )
     kubeconfig: SecretStr | None = Field(
         default=None, description="Kept in memory until the run ends or the start deadline passes; never stored."
     )
+
+
+class Identity(Wire):
+    """What a run has named, kept for as long as it is redeployed, so that a redeploy finds its own resources.
+
+    `defaults` are the worked-out defaults that are not secret; `seed` makes the others again.
+    """
+
+    instance: str
+    seed: UUID
+    defaults: dict[str, str] = Field(default_factory=dict)
 
 
 class ApplyState(StrEnum):
@@ -192,6 +230,12 @@ class TaskView(Wire):
     revision: int
     created_by: str
     created_from: str
+    predecessor_id: UUID | None = Field(description="The task that this one was deployed in place of.")
+    superseded_by: UUID | None = Field(description="The newest task that was deployed in place of this one.")
+    instance: str | None = Field(description="The name that a template was deployed under, once there is one.")
+    asked: Asked | None = Field(description="What a blocked task waits for.")
+    resume_requested_at: datetime | None = Field(description="When inputs came in that no runner has taken yet.")
+    resume_requested_by: str | None
     cancel_requested_at: datetime | None
     cancel_requested_by: str | None
     failure: Failure | None

@@ -41,6 +41,7 @@ class Waiting:
     claimed_at: datetime | None
     cancel_requested_at: datetime | None
     wait_until: datetime | None = None
+    resume_requested_at: datetime | None = None
 
 
 def blocked_by(task: Waiting) -> Blocker | None:
@@ -50,6 +51,8 @@ def blocked_by(task: Waiting) -> Blocker | None:
     match task.status, task.phase:
         case TaskStatus.QUEUED, _:
             blocker = Blocker(kind="runner", message=f"waits for a free {task.runner} runner")
+        case TaskStatus.BLOCKED, _ if task.resume_requested_at is not None:
+            blocker = Blocker(kind="runner", message=f"has its inputs and waits for a free {task.runner} runner")
         case TaskStatus.BLOCKED, _:
             blocker = Blocker(kind="input", message="waits for declared inputs")
         case TaskStatus.RUNNING, _:
@@ -75,7 +78,10 @@ def deadline_at(task: Waiting, deadlines: Deadlines) -> datetime | None:
                 (task.wait_until, 0.0),
             )
             return min((start + timedelta(seconds=length) for start, length in limits if start), default=None)
-        case TaskStatus.BLOCKED | TaskStatus.COMPLETED | TaskStatus.FAILED | TaskStatus.CANCELLED:
+        case TaskStatus.BLOCKED:
+            asked = task.resume_requested_at
+            return None if asked is None else asked + timedelta(seconds=deadlines.start)
+        case TaskStatus.COMPLETED | TaskStatus.FAILED | TaskStatus.CANCELLED:
             return None
 
 

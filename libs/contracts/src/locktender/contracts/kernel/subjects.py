@@ -109,6 +109,10 @@ CONSUMERS = (
         "Deployment tasks for the direct runner", ack_wait_seconds=30, max_ack_pending=4096,
     ),
     ConsumerSpec(
+        "runner-template", COMMANDS_STREAM, deployment_command("template"),
+        "Deployment tasks for the template runner", ack_wait_seconds=30, max_ack_pending=4096,
+    ),
+    ConsumerSpec(
         "runner-noop", COMMANDS_STREAM, deployment_command("noop"),
         "Deployment tasks for the no-op runner of benchmarks", ack_wait_seconds=30, max_ack_pending=4096,
     ),

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -32,11 +32,23 @@ EVENTS = 200
 """Events in a snapshot, at most: the latest."""
 
 _t, _e = deployment_task.c, deployment_event.c
+_after = deployment_task.alias("successor")
+_superseded_by = (
+    select(_after.c.id)
+    .where(_after.c.workspace == _t.workspace, _after.c.predecessor_id == _t.id)
+    .order_by(_after.c.created_at.desc())
+    .limit(1)
+    .correlate(deployment_task)
+    .scalar_subquery()
+)
 _SUMMARY = (
     _t.id, _t.workspace, _t.project, _t.namespace, _t.server, _t.display_name, _t.runner, _t.status, _t.phase,
     _t.lease_epoch, _t.revision, _t.created_by, _t.created_from, _t.cancel_requested_at, _t.cancel_requested_by,
     _t.failure, _t.lease_claimed_at, _t.started_at, _t.completed_at, _t.created_at, _t.updated_at,
     _t.timeline.op("->>", return_type=Text())(constant("waitUntil")).label("wait_until"),
+    _t.predecessor_id, _superseded_by.label("superseded_by"),
+    _t.identity.op("->>", return_type=Text())(constant("instance")).label("instance"),
+    _t.asked, _t.resume_requested_at, _t.resume_requested_by,
 )  # fmt: skip
 
 
@@ -66,6 +78,27 @@ class TaskRow:
     created_at: datetime
     updated_at: datetime
     wait_until: datetime | None = None
+    predecessor_id: UUID | None = None
+    superseded_by: UUID | None = None
+    instance: str | None = None
+    asked: dict[str, Any] | None = None
+    resume_requested_at: datetime | None = None
+    resume_requested_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """What a task was asked to deploy, and where. `source` is JSON text without any secret."""
+
+    id: UUID
+    status: str
+    project: str
+    namespace: str | None
+    server: str | None
+    display_name: str
+    runner: str
+    source: str
+    revision: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +194,20 @@ _BY_KEY = Statement(
         _t.idempotency_key == parameter("idempotency_key", Text()),
     ),
 )
+_SOURCE = Statement(
+    "deployment_task.source",
+    select(*[_t[each.name] for each in fields(SourceRow)]).where(
+        _t.id == parameter("id", Uuid()), _t.workspace == parameter("workspace", Text())
+    ),
+)
+_SUCCESSOR = Statement(
+    "deployment_task.successor",
+    select(_t.id).where(
+        _t.workspace == parameter("workspace", Text()),
+        _t.predecessor_id == parameter("id", Uuid()),
+        in_states(_t.status, DEPLOYMENT_TASK.active),
+    ),
+)
 _CUSTODY = Statement(
     "deployment_task.custody",
     select(_t.workspace).where(
@@ -224,6 +271,16 @@ class DeploymentReads:
         rows = await self._database.fetch(_PROJECTIONS, workspace=workspace, project=project, limit=limit)
         return [ProjectionRow(_task(row), row["timeline"]) for row in rows]
 
+    async def source(self, workspace: str, task_id: UUID) -> SourceRow | None:
+        """What a task deploys, and where; None when this workspace has no such task."""
+        row = await self._database.fetch_one(_SOURCE, id=task_id, workspace=workspace)
+        return None if row is None else SourceRow(**row)
+
+    async def active_successor(self, workspace: str, task_id: UUID) -> UUID | None:
+        """The task that redeploys this one at the moment."""
+        row = await self._database.fetch_one(_SUCCESSOR, id=task_id, workspace=workspace)
+        return None if row is None else row["id"]
+
     async def known_request(self, workspace: str, created_by: str, key: str) -> KnownRequest | None:
         """Which request used this idempotency key before."""
         row = await self._database.fetch_one(_BY_KEY, workspace=workspace, created_by=created_by, idempotency_key=key)
@@ -241,6 +298,7 @@ class DeploymentReads:
 
 def _task(row: Row) -> TaskRow:
     values = {column.name: row[column.name] for column in _SUMMARY}
-    values["failure"] = None if row["failure"] is None else json.loads(row["failure"])
+    for name in ("failure", "asked"):
+        values[name] = None if row[name] is None else json.loads(row[name])
     values["wait_until"] = None if row["wait_until"] is None else datetime.fromisoformat(row["wait_until"])
     return TaskRow(**values)

@@ -43,6 +43,11 @@ deployment_task = Table(
     Column("cancel_requested_by", Text),
     *lease_columns(),
     Column("predecessor_id", Uuid),
+    Column("identity", JSONB),
+    Column("asked", JSONB),
+    stamp("resume_requested_at"),
+    Column("resume_requested_by", Text),
+    Column("canvas", JSONB),
     Column("idempotency_key", Text),
     Column("request_digest", LargeBinary, nullable=False),
     stamp("started_at"),
@@ -53,6 +58,8 @@ deployment_task = Table(
     CheckConstraint(f"phase in ({quoted(TaskPhase)})", name="phase_known"),
     CheckConstraint("(status = 'failed') <= (failure is not null)", name="failed_has_reason"),
     CheckConstraint("revision > 0", name="revision_counts_up"),
+    CheckConstraint("(status = 'blocked') <= (asked is not null)", name="blocked_asks"),
+    CheckConstraint("(resume_requested_at is not null) <= (status = 'blocked')", name="resume_only_blocked"),
 )
 
 _t = deployment_task.c
@@ -69,6 +76,7 @@ Index(
 )
 Index("ix_deployment_task_queued", _t.created_at, postgresql_where=_waiting)
 Index("ix_deployment_task_hinted", _t.hinted_at, postgresql_where=_waiting)
+Index("ix_deployment_task_resuming", _t.resume_requested_at, postgresql_where=_t.resume_requested_at.is_not(None))
 Index("ix_deployment_task_ended", _t.completed_at, postgresql_where=_over)
 Index("ix_deployment_task_listed", _t.workspace, _t.created_at.desc(), _t.id.desc())
 Index("ix_deployment_task_in_project", _t.workspace, _t.project, _t.created_at.desc(), _t.id.desc())
@@ -80,6 +88,11 @@ Index(
     "uq_deployment_task_active_successor", _t.workspace, _t.predecessor_id,
     unique=True,
     postgresql_where=_t.predecessor_id.is_not(None) & _t.status.in_(in_order(DEPLOYMENT_TASK.active)),
+)  # fmt: skip
+
+Index(
+    "ix_deployment_task_successors", _t.workspace, _t.predecessor_id, _t.created_at.desc(),
+    postgresql_where=_t.predecessor_id.is_not(None),
 )  # fmt: skip
 
 deployment_event = Table(

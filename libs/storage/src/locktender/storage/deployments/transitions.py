@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import ARRAY, ColumnElement, Text, Uuid, cast, func, select
+from sqlalchemy import ARRAY, ColumnElement, Text, Uuid, cast, func, null, select
 from sqlalchemy.dialects.postgresql import JSONB
 
 from locktender.contracts.deployments import flow
@@ -22,16 +22,19 @@ def _phase(phase: TaskPhase) -> dict[str, object]:
     return {"phase": constant(phase.value)}
 
 
-CLAIM = Guarded(
-    DEPLOYMENTS, MACHINE, flow.CLAIM,
-    constants=_phase(TaskPhase.PREPARE),
-    returning=("created_by", "namespace", "runner", "source", "timeline", "custodian", "cancel_requested_at"),
+_CLAIMED = ("namespace", "runner", "source", "timeline", "custodian", "identity", "asked")
+_NO_RESUME: dict[str, object] = {"resume_requested_at": null(), "resume_requested_by": null()}
+
+CLAIM = Guarded(DEPLOYMENTS, MACHINE, flow.CLAIM, constants=_phase(TaskPhase.PREPARE), returning=_CLAIMED)
+RESUME = Guarded(
+    DEPLOYMENTS, MACHINE, flow.RESUME,
+    constants=_phase(TaskPhase.CONFIGURE) | _NO_RESUME,
+    only_if=_t.resume_requested_at.is_not(None),
+    returning=_CLAIMED,
 )  # fmt: skip
 CLAIMED = Statement(
     "deployment_task.claimed",
-    select(
-        _t.id, _t.workspace, _t.project, _t.lease_epoch, _t.namespace, _t.runner, _t.source, _t.timeline, _t.custodian
-    ).where(
+    select(_t.id, _t.workspace, _t.project, _t.lease_epoch, *[_t[name] for name in _CLAIMED]).where(
         _t.id == func.any(parameter("id", ARRAY(Uuid()))),
         _t.status == constant(flow.TaskStatus.RUNNING.value),
         _t.lease_owner == parameter("owner", Text()),
@@ -49,6 +52,25 @@ BEGIN_APPLYING = Guarded(
     DEPLOYMENTS, MACHINE, flow.BEGIN_APPLYING, sets=("timeline",), constants=_phase(TaskPhase.APPLY),
     returning=("cancel_requested_at",),
 )  # fmt: skip
+REQUEST_INPUTS = Guarded(
+    DEPLOYMENTS, MACHINE, flow.REQUEST_INPUTS, sets=("timeline", "asked"),
+    constants=_phase(TaskPhase.CONFIGURE) | {"custodian": null()},
+    only_if=_t.cancel_requested_at.is_(None),
+)  # fmt: skip
+SUBMIT_INPUT = Guarded(
+    DEPLOYMENTS, MACHINE, flow.SUBMIT_INPUT, sets=("resume_requested_by", "custodian"),
+    constants={"resume_requested_at": db_now(), "hinted_at": db_now()},
+    only_if=_t.resume_requested_at.is_(None),
+    command=Command(DEPLOYMENT_COMMAND_PREFIX, "runner"),
+)  # fmt: skip
+ALLOCATE = Guarded(
+    DEPLOYMENTS, MACHINE, flow.ALLOCATE, sets=("identity", "timeline"), returning=("cancel_requested_at",)
+)
+CLEAN_UP = Guarded(DEPLOYMENTS, MACHINE, flow.CLEAN_UP, sets=("timeline",), returning=("cancel_requested_at",))
+PLACE = Guarded(DEPLOYMENTS, MACHINE, flow.PLACE, sets=("canvas",))
+PLACE_IF_EMPTY = Guarded(
+    DEPLOYMENTS, MACHINE, flow.PLACE, sets=("canvas",), only_if=_t.canvas.is_(None), name="place_if_empty"
+)
 COMPLETE = Guarded(
     DEPLOYMENTS, MACHINE, flow.COMPLETE, sets=("timeline",), constants=_phase(TaskPhase.COMPLETED),
     only_if=_t.cancel_requested_at.is_(None),
@@ -56,15 +78,17 @@ COMPLETE = Guarded(
 FAIL = Guarded(DEPLOYMENTS, MACHINE, flow.FAIL, sets=("timeline", "failure"), only_if=_t.cancel_requested_at.is_(None))
 ACKNOWLEDGE_CANCEL = Guarded(DEPLOYMENTS, MACHINE, flow.ACKNOWLEDGE_CANCEL, sets=("timeline",))
 CANCEL = Guarded(
-    DEPLOYMENTS, MACHINE, flow.CANCEL, sets=("cancel_requested_by",), constants={"cancel_requested_at": db_now()}
-)
+    DEPLOYMENTS, MACHINE, flow.CANCEL, sets=("cancel_requested_by",),
+    constants={"cancel_requested_at": db_now()} | _NO_RESUME,
+)  # fmt: skip
 REQUEST_CANCEL = Guarded(
     DEPLOYMENTS, MACHINE, flow.REQUEST_CANCEL, sets=("cancel_requested_by",),
     constants={"cancel_requested_at": db_now()}, only_if=_t.cancel_requested_at.is_(None),
 )  # fmt: skip
 
 TRANSITIONS = (
-    CLAIM, RENEW, RECORD, BEGIN_APPLYING, COMPLETE, FAIL, ACKNOWLEDGE_CANCEL, CANCEL, REQUEST_CANCEL,
+    CLAIM, RESUME, RENEW, RECORD, ALLOCATE, CLEAN_UP, REQUEST_INPUTS, SUBMIT_INPUT, PLACE, BEGIN_APPLYING, COMPLETE,
+    FAIL, ACKNOWLEDGE_CANCEL, CANCEL, REQUEST_CANCEL,
 )  # fmt: skip
 
 _asked = _t.cancel_requested_at.is_not(None)
@@ -134,3 +158,21 @@ HINT = sweep_statement(
     constants={"hinted_at": db_now()},
     command=Command(DEPLOYMENT_COMMAND_PREFIX, "runner"),
 )  # fmt: skip
+
+HINT_RESUME = sweep_statement(
+    DEPLOYMENTS, MACHINE, flow.HINT_RESUME,
+    due=_t.resume_requested_at.is_not(None) & (_t.hinted_at <= db_now() - seconds("patience")),
+    order=_t.resume_requested_at,
+    constants={"hinted_at": db_now()},
+    command=Command(DEPLOYMENT_COMMAND_PREFIX, "runner"),
+)  # fmt: skip
+
+_UNTAKEN = "no runner took the inputs in time; they are forgotten, please submit them again"
+
+WITHDRAW_INPUT = sweep_statement(
+    DEPLOYMENTS, MACHINE, flow.WITHDRAW_INPUT,
+    due=_t.resume_requested_at <= db_now() - seconds("patience"), order=_t.resume_requested_at,
+    constants=_NO_RESUME | {"custodian": null()},
+    message=_UNTAKEN, payload=_verdict("never-started", "blocked", _UNTAKEN),
+)  # fmt: skip
+"""Inputs that nobody took: the task is simply blocked again, and asks for them."""

@@ -7,13 +7,18 @@ from datetime import datetime
 from uuid import UUID
 
 from locktender.contracts.deployments.flow import TaskStatus
+from locktender.contracts.kernel.errors import Unavailable
 from locktender.contracts.kernel.lease import Epoch, Lease, Owner
 from locktender.storage.deployments import transitions
 from locktender.storage.deployments.create import CREATE, CREATE_COLUMNS, NewTask
 from locktender.storage.deployments.plans import record_plan
 from locktender.storage.kernel.batching import Batcher
 from locktender.storage.kernel.coalescer import Coalescer
-from locktender.storage.kernel.database import Database, Row
+from locktender.storage.kernel.database import Database, OutcomeUnknown, Row
+from locktender.storage.kernel.statement import Statement
+
+ACTIVE_SUCCESSOR = "uq_deployment_task_active_successor"
+"""The rule that a task is redeployed by one task at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,12 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A task whose lease the caller now holds. `source` and `timeline` are JSON texts."""
+    """A task whose lease the caller now holds. `source`, `timeline`, `identity` and `asked` are JSON texts.
+
+    Attributes:
+        identity: what a predecessor has named, for this run to use again.
+        asked: what was asked for before this run, if it goes on with submitted inputs; None for a first run.
+    """
 
     lease: Lease
     workspace: str
@@ -53,6 +63,8 @@ class Claimed:
     source: str
     timeline: str
     custodian: str | None
+    identity: str | None = None
+    asked: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +87,12 @@ class DeploymentWrites:
         self._database = database
         self._create = Batcher(database, CREATE, CREATE_COLUMNS)
         self._record = Coalescer(database, transitions.RECORD)
+        self._allocate = Coalescer(database, transitions.ALLOCATE)
+        self._clean_up = Coalescer(database, transitions.CLEAN_UP)
+        self._request_inputs = Coalescer(database, transitions.REQUEST_INPUTS)
+        self._submit_input = Coalescer(database, transitions.SUBMIT_INPUT)
+        self._place = Coalescer(database, transitions.PLACE)
+        self._place_if_empty = Coalescer(database, transitions.PLACE_IF_EMPTY)
         self._begin_applying = Coalescer(database, transitions.BEGIN_APPLYING)
         self._complete = Coalescer(database, transitions.COMPLETE)
         self._fail = Coalescer(database, transitions.FAIL)
@@ -83,30 +101,48 @@ class DeploymentWrites:
         self._request_cancel = Coalescer(database, transitions.REQUEST_CANCEL)
 
     async def create(self, task: NewTask) -> datetime | None:
-        """Insert a queued task with its event and command; when it was made. None: its idempotency key is taken.
+        """Insert a queued task with its event and command; when it was made.
+
+        None: its idempotency key is taken, or its predecessor is not there to be redeployed.
 
         Raises:
-            Conflict: another uniqueness rule was hit.
+            Conflict: another uniqueness rule was hit; `ACTIVE_SUCCESSOR` says that the predecessor is being redeployed.
             OutcomeUnknown: the database went away; read by id before trying again.
         """
         row = await self._create.write(task.id, **task.columns())
         return None if row is None else row["created_at"]
 
     async def claim(self, ids: Iterable[UUID], owner: Owner, ttl: float) -> list[Claimed]:
-        """Take the lease of each queued task among `ids`. What is not in the answer was not there to take.
+        """Take the lease of each task among `ids` that is queued, or blocked with its inputs submitted.
+
+        What is not in the answer was not there to take.
 
         Raises:
             OutcomeUnknown: the database went away; `claimed` tells what this call has taken.
         """
         wanted = list(dict.fromkeys(ids))
-        told = Told("a runner has taken the task", payload=json.dumps({"owner": owner})).columns()
-        rows = await self._database.fetch(
-            transitions.CLAIM.statement,
-            id=wanted,
-            owner=owner,
-            ttl=ttl,
-            **{name: [value] * len(wanted) for name, value in told.items()},
-        )
+        taken = await self._taken(transitions.CLAIM.statement, wanted, owner, ttl, "a runner has taken the task")
+        found = {claimed.lease.row_id for claimed in taken}
+        # Nearly always nothing is left, and then this costs nothing.
+        parked = [row_id for row_id in wanted if row_id not in found]
+        if parked:
+            words = "a runner has taken the inputs and goes on"
+            try:
+                taken += await self._taken(transitions.RESUME.statement, parked, owner, ttl, words)
+            except OutcomeUnknown:
+                raise
+            except Unavailable:
+                # What is taken must be carried out; the others get another hint.
+                if not taken:
+                    raise
+        return taken
+
+    async def _taken(
+        self, statement: Statement, ids: list[UUID], owner: Owner, ttl: float, words: str
+    ) -> list[Claimed]:
+        told = Told(words, payload=json.dumps({"owner": owner})).columns()
+        repeated = {name: [value] * len(ids) for name, value in told.items()}
+        rows = await self._database.fetch(statement, id=ids, owner=owner, ttl=ttl, **repeated)
         return [_claimed(row, owner) for row in rows]
 
     async def claimed(self, ids: Iterable[UUID], owner: Owner, since: float) -> list[Claimed]:
@@ -132,6 +168,31 @@ class DeploymentWrites:
     async def record_plan(self, lease: Lease, plan: str) -> Moved:
         """Keep what a live run is going to do (JSON text, no secret in it). Safe to repeat."""
         return _moved(await record_plan(self._database, lease, plan))
+
+    async def allocate(self, lease: Lease, told: Told, *, identity: str, timeline: str) -> Moved:
+        """Keep what the run has named (JSON text), before anything is applied under that name."""
+        return await _fenced(self._allocate, lease, told, identity=identity, timeline=timeline)
+
+    async def clean_up(self, lease: Lease, told: Told, *, timeline: str) -> Moved:
+        """Note that the run removes what it has made."""
+        return await _fenced(self._clean_up, lease, told, timeline=timeline)
+
+    async def request_inputs(self, lease: Lease, told: Told, *, timeline: str, asked: str) -> Moved:
+        """Running → blocked, for at least one input. WrongState when a cancel was asked for first."""
+        return await _fenced(self._request_inputs, lease, told, timeline=timeline, asked=asked)
+
+    async def submit_input(self, task_id: UUID, by: str, custodian: str, told: Told) -> Moved:
+        """Note on a blocked task that its inputs wait with `custodian`, and call a runner.
+
+        WrongState when it is not blocked, or inputs wait already.
+        """
+        row = await self._submit_input.write(id=task_id, resume_requested_by=by, custodian=custodian, **told.columns())
+        return _moved(row)
+
+    async def place(self, task_id: UUID, told: Told, *, canvas: str, only_if_empty: bool = False) -> Moved:
+        """Keep where a canvas shows the task (JSON text). WrongState when it is over, or not empty and should be."""
+        write = self._place_if_empty if only_if_empty else self._place
+        return _moved(await write.write(id=task_id, canvas=canvas, **told.columns()))
 
     async def begin_applying(self, lease: Lease, told: Told, *, timeline: str) -> Moved:
         """Running → applying."""
@@ -165,7 +226,18 @@ class DeploymentWrites:
 
     async def hint(self, limit: int, patience: float) -> list[UUID]:
         """Send the command again for queued tasks whose last hint is older than `patience` seconds."""
-        rows = await self._database.fetch(transitions.HINT, limit=limit, patience=patience)
+        return await self._swept(transitions.HINT, limit, patience)
+
+    async def hint_resume(self, limit: int, patience: float) -> list[UUID]:
+        """The same for blocked tasks whose inputs were submitted."""
+        return await self._swept(transitions.HINT_RESUME, limit, patience)
+
+    async def withdraw_input(self, limit: int, patience: float) -> list[UUID]:
+        """Ask again for inputs that no runner took within `patience` seconds."""
+        return await self._swept(transitions.WITHDRAW_INPUT, limit, patience)
+
+    async def _swept(self, statement: Statement, limit: int, patience: float) -> list[UUID]:
+        rows = await self._database.fetch(statement, limit=limit, patience=patience)
         return [row["id"] for row in rows]
 
 
@@ -188,6 +260,8 @@ def _claimed(row: Row, owner: Owner) -> Claimed:
         source=row["source"],
         timeline=row["timeline"],
         custodian=row["custodian"],
+        identity=row["identity"],
+        asked=row["asked"],
     )
 
 

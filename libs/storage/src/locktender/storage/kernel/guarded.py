@@ -75,6 +75,7 @@ class Guarded(Generic[S]):
         sets: columns that this transition writes besides its effect, each an argument a row.
         constants: columns it writes with one SQL expression for all rows.
         command: a hint that the same statement sends for each row.
+        name: of the statement, where a transition has more than one; default: the name of the transition.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class Guarded(Generic[S]):
         only_if: ColumnElement[bool] | None = None,
         command: Command | None = None,
         returning: Sequence[str] = (),
+        name: str | None = None,
     ) -> None:
         table = aggregate.table
         self.aggregate, self.machine, self.step = aggregate, machine, step
@@ -117,7 +119,7 @@ class Guarded(Generic[S]):
             .values(values)
             .returning(*_carried(aggregate, locked, step, (*returning, *_told_of(command))))
         )
-        self.statement = moved_statement(step, aggregate, moved, command=command)
+        self.statement = moved_statement(step, aggregate, moved, command=command, name=name)
 
 
 def sweep_statement(
@@ -166,6 +168,7 @@ def moved_statement(
     write: ReturningUpdate[*tuple[Any, ...]],
     *,
     command: Command | None = None,
+    name: str | None = None,
 ) -> Statement:
     """Wrap a write that returns the moved rows with the event and outbox rows that belong to it."""
     moved = write.cte("moved")
@@ -179,7 +182,7 @@ def moved_statement(
         told.append(outbox_commands(moved, subject, step.name))
     if told:
         answer = answer.add_cte(outbox_rows(*told))
-    return Statement(f"{aggregate.name}.{step.name}", answer)
+    return Statement(f"{aggregate.name}.{name or step.name}", answer)
 
 
 def _values(aggregate: Aggregate, machine: Machine[S], step: Transition[S]) -> dict[str, object]:

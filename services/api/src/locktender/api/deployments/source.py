@@ -15,6 +15,7 @@ from locktender.contracts.deployments.models import (
     NoopSource,
     RunnerKind,
     Step,
+    Target,
     Timeline,
 )
 from locktender.contracts.deployments.ordering import apply_order
@@ -120,6 +121,7 @@ class Examiner:
     def _manifested(
         self, request: CreateTask, manifests: list[Manifest], access: ClusterAccess, task_id: UUID
     ) -> Examined:
+        target, apply = request.target or Target(), request.apply or ApplyOptions()
         divided = divide(manifests, access)
         kubeconfig = request.kubeconfig.get_secret_value() if request.kubeconfig else ""
         secrets = json.dumps({"kubeconfig": kubeconfig, "secrets": divided.kept}, ensure_ascii=False).encode()
@@ -132,18 +134,18 @@ class Examiner:
             "kind": "manifests",
             "documents": divided.documents,
             "sensitiveKeys": divided.sensitive_keys,
-            "apply": request.apply.model_dump(mode="json", by_alias=True),
+            "apply": apply.model_dump(mode="json", by_alias=True),
         }
         return Examined(
             runner=RunnerKind.DIRECT,
-            project=request.target.project,
-            namespace=request.target.namespace or access.namespace or "default",
+            project=target.project,
+            namespace=target.namespace or access.namespace or "default",
             server=access.server,
             display_name=request.display_name or _title(manifests),
             source=json.dumps(source, ensure_ascii=False, separators=(",", ":")),
             timeline=timeline,
             timeline_text=timeline.model_dump_json(by_alias=True),
-            apply=request.apply,
+            apply=apply,
             manifests=manifests,
             access=access,
             secrets=secrets,
@@ -151,10 +153,11 @@ class Examiner:
 
 
 def _noop(request: CreateTask) -> Examined:
+    target = request.target or Target()
     return Examined(
         runner=RunnerKind.NOOP,
-        project=request.target.project,
-        namespace=request.target.namespace,
+        project=target.project,
+        namespace=target.namespace,
         server=None,
         display_name=request.display_name or "noop",
         source='{"kind": "noop"}',

@@ -8,6 +8,7 @@ from locktender.api.deployments.source import Examined
 from locktender.contracts.deployments.cards import CardStatus
 from locktender.contracts.deployments.events import CREATED
 from locktender.contracts.deployments.flow import TaskPhase, TaskStatus
+from locktender.contracts.deployments.inputs import Asked
 from locktender.contracts.deployments.models import EventView, Failure, Projection, Snapshot, TaskView, Timeline
 from locktender.contracts.deployments.policy import Deadlines, Waiting, blocked_by, deadline_at, settled
 from locktender.storage.deployments.create import NewTask
@@ -19,8 +20,9 @@ def task_view(row: TaskRow, deadlines: Deadlines) -> TaskView:
     """A task, with what it waits for and until when."""
     status, phase = TaskStatus(row.status), TaskPhase(row.phase)
     waiting = Waiting(
-        status, phase, row.runner, row.created_at, row.lease_claimed_at, row.cancel_requested_at, row.wait_until
-    )
+        status, phase, row.runner, row.created_at, row.lease_claimed_at, row.cancel_requested_at, row.wait_until,
+        row.resume_requested_at,
+    )  # fmt: skip
     return TaskView(
         id=row.id,
         workspace=row.workspace,
@@ -35,6 +37,12 @@ def task_view(row: TaskRow, deadlines: Deadlines) -> TaskView:
         revision=row.revision,
         created_by=row.created_by,
         created_from=row.created_from,
+        predecessor_id=row.predecessor_id,
+        superseded_by=row.superseded_by,
+        instance=row.instance,
+        asked=Asked.model_validate(row.asked) if status is TaskStatus.BLOCKED else None,
+        resume_requested_at=row.resume_requested_at,
+        resume_requested_by=row.resume_requested_by,
         cancel_requested_at=row.cancel_requested_at,
         cancel_requested_by=row.cancel_requested_by,
         failure=None if row.failure is None else Failure.model_validate(row.failure),

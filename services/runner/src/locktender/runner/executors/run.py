@@ -1,13 +1,14 @@
 """What an executor is, and all that it sees of the run it works for."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
 from locktender.contracts.deployments.flow import TaskPhase
-from locktender.contracts.deployments.models import Card, FailureReason, Step, Timeline
+from locktender.contracts.deployments.inputs import Asked
+from locktender.contracts.deployments.models import Card, FailureReason, Identity, Step, Timeline
 from locktender.contracts.deployments.plan import Plan
 from locktender.contracts.kernel.errors import LocktenderError
 from locktender.contracts.kernel.lease import Epoch
@@ -27,20 +28,30 @@ class Credentials:
     Attributes:
         access: the cluster and the right to it.
         secrets: the whole `Secret` objects of the source, by the index of their document.
+        inputs: submitted values that are not stored, by their key.
     """
 
     access: ClusterAccess
     secrets: Mapping[int, JsonObject] = field(default_factory=dict[int, JsonObject], repr=False)
+    inputs: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is to be done. `source` is the stored source as JSON text, with secret values withheld."""
+    """What is to be done. `source` is the stored source as JSON text, with secret values withheld.
+
+    Attributes:
+        identity: what a predecessor has named; this run goes on under the same names, and removes nothing that it
+            did not make.
+        asked: the form that was answered, when this run goes on with submitted inputs.
+    """
 
     task_id: UUID
     namespace: str | None
     source: str
     credentials: Credentials | None = None
+    identity: Identity | None = None
+    asked: Asked | None = None
 
 
 class RunHandle(Protocol):
@@ -86,6 +97,26 @@ class RunHandle(Protocol):
 
         Written under the lease, before anything is applied. Texts in it are freed of the run's secret values.
         """
+        ...
+
+    def withhold(self, values: Iterable[str]) -> None:
+        """From now on, keep these values, too, out of everything that is written or logged."""
+        ...
+
+    async def request_inputs(self, asked: Asked) -> None:
+        """End this run, and wait for a person: the task is blocked until somebody submits what is asked, or cancels.
+
+        Only before `begin_applying` and without an identity of its own making: a parked task has named nothing. If a
+        cancel was asked for first, the run ends as cancelled instead.
+        """
+        ...
+
+    async def allocate(self, identity: Identity, message: str) -> None:
+        """Keep what the run has named. Before anything is applied under that name."""
+        ...
+
+    async def clean_up(self, message: str) -> None:
+        """Say that what this run has made is now removed, because applying failed half-way."""
         ...
 
     async def begin_applying(self, message: str = "applying begins") -> None:
