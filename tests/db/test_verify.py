@@ -31,9 +31,14 @@ async def _healthy(db: TestDatabase) -> dict[str, str]:
     broken = (await rows.claimed(db)).lease
     await writes.fail(broken, rows.told(), timeline=rows.TIMELINE, failure=rows.FAILURE)
     done = await rows.completed(db)
+    parked, resumed = await rows.blocked(db), await rows.blocked(db)
+    await writes.submit_input(resumed, "ada", "api-1", rows.told(actor="api"))
+    await writes.claim([resumed], rows.OWNER, rows.TTL)
+    again = await rows.created(db, predecessor_id=broken.row_id)
     ids = {
         "queued": queued, "cancelled": cancelled, "running": running.lease.row_id, "asked": asked.row_id,
         "stopped": stopped.row_id, "failed": broken.row_id, "completed": done,
+        "parked": parked, "resumed": resumed, "again": again,
     }  # fmt: skip
     return {name: str(task) for name, task in ids.items()}
 
@@ -188,3 +193,17 @@ async def test_findings_are_bounded(db: TestDatabase) -> None:
     found = await violations(db.database, Tolerance(limit=3))
     assert len([each for each in found if each.invariant == "I06"]) == 3
     assert all(isinstance(each, Violation) for each in found)
+
+
+async def test_inputs_that_nobody_took_are_found_once_the_reaper_is_late(db: TestDatabase) -> None:
+    parked = await rows.blocked(db)
+    await DeploymentWrites(db.database).submit_input(parked, "ada", "api-1", rows.told(actor="api"))
+    await _told(db)
+    await db.advance(179)
+    assert await violations(db.database) == []
+    await db.advance(2)
+    [found] = await violations(db.database)
+    assert (found.invariant, found.subject) == ("I06", str(parked))
+    await DeploymentWrites(db.database).withdraw_input(100, 120.0)
+    await _told(db)
+    assert await violations(db.database) == []

@@ -43,6 +43,13 @@ CHECKS = (
         ),
     ),
     check(
+        "I06", "its inputs were submitted, and neither a runner nor the reaper took them",
+        _left(
+            deployment_task, _t.resume_requested_at,
+            and_(_t.resume_requested_at.is_not(None), overdue(_t.resume_requested_at, "start")),
+        ),
+    ),
+    check(
         "I06", "the lease of the cleanup job has passed and nobody took it from the holder",
         _left(
             cleanup_job, _j.lease_expires_at,
