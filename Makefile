@@ -80,7 +80,7 @@ generated: setup-dev ## Generated files are fresh
 docs: setup-dev ## Write the generated files anew
 	@$(BIN)/python tools/generate.py
 
-bench: setup-bench ## Measure (FIGURE=e2e|latency|transitions|relay|cancel|idle|kill|watch|apply|parse|all)
+bench: setup-bench ## Measure (FIGURE=e2e|latency|transitions|relay|cancel|idle|kill|watch|apply|parse|render|streams|all)
 	@$(BIN)/python -m tests.bench $(FIGURE)
 
 chaos: setup-dev ## The long crash tests, and the fuzzing

@@ -9,7 +9,7 @@ import uvloop
 
 from tests.bench.report import Figure, emit, note
 
-FIGURES = ("e2e", "latency", "transitions", "relay", "cancel", "idle", "kill", "watch", "apply", "parse")
+FIGURES = ("e2e", "latency", "transitions", "relay", "cancel", "idle", "kill", "watch", "apply", "parse", "render")
 
 
 def main(arguments: list[str]) -> int:

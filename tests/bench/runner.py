@@ -51,7 +51,7 @@ def _executors(mode: str) -> Executors:
 if __name__ == "__main__":
     chosen = _executors(sys.argv[1])
 
-    def executors(_direct: Executor, _noop: Executor | None) -> Executors:
+    def executors(*_: Executor | None) -> Executors:
         return chosen
 
     app.executors = executors  # the one place where the runner learns what it can carry out

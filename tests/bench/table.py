@@ -13,6 +13,7 @@ _TARGETS = {
     "idle": "≤ 20/s",
     "kill": "p99 ≤ 4 s",
     "parse": "≥ 2,000/s",
+    "render": "≥ 1,000/s",
     "watch": "≤ 0.2 cores",
 }
 

@@ -2,10 +2,11 @@
 
 import pytest
 
+from locktender.contracts.deployments.inputs import InputType
 from locktender.integrations.kube.manifests import parse_manifests
 from locktender.integrations.templates.faults import TemplateFault
-from locktender.integrations.templates.render import Rendered, allocated, fields, render
-from locktender.integrations.templates.template import InputType, read_template
+from locktender.integrations.templates.render import Rendered, allocated, render
+from locktender.integrations.templates.template import read_template
 
 VARIABLES = {"SEALOS_NAMESPACE": "ns-1", "SEALOS_CLOUD_DOMAIN": "example.org"}
 
@@ -63,16 +64,6 @@ def test_an_instance_has_the_same_name_whenever_it_is_worked_out_from_the_same_s
     assert first.app_name.startswith("shop-")
     assert len(first.app_name) == 13
     assert first.defaults["port"] == "8080"
-
-
-def test_an_input_with_a_condition_is_asked_for_only_where_it_holds() -> None:
-    template = read_template(HEAD)
-    instance = allocated(template, VARIABLES, b"s")
-    asked = list(fields(template, instance, VARIABLES, {}))
-    assert [each.declared.key for each in asked] == ["enabled", "password"]
-    assert (asked[0].description, asked[0].default) == ("Serve at example.org?", "false")
-    asked = list(fields(template, instance, VARIABLES, {"enabled": "true"}))
-    assert [each.declared.key for each in asked] == ["enabled", "password", "size"]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +164,6 @@ ${{ endif() }}
     ("inputs", "keys", "documents"),
     [
         ({}, ["off"], 1),
-        ({"size": "large"}, ["elif"], 1),
         ({"enabled": "true"}, ["on"], 2),
         ({"enabled": "true", "size": "large"}, ["on", "large"], 2),
     ],
@@ -188,7 +178,7 @@ def test_lines_and_whole_documents_are_there_on_condition(
 
 def test_a_condition_in_a_branch_that_is_not_taken_is_not_worked_out() -> None:
     assert rendered(
-        "${{ if(inputs.enabled) }}\n${{ if(nobody.at() ) }}\nx\n${{ endif() }}\n${{ endif() }}\nkind: A\n"
+        "${{ if(inputs.size === '') }}\n${{ if(nobody.at() ) }}\nx\n${{ endif() }}\n${{ endif() }}\nkind: A\n"
     ).documents == [{"kind": "A"}]
 
 
@@ -241,3 +231,10 @@ def test_random_letters_depend_on_the_seed_and_the_place_alone() -> None:
     first, second = str(without["a"]).split("-")
     assert first != second
     assert without != rendered(text, seed=b"other").documents[0]
+
+
+def test_an_escape_that_looks_like_the_mark_of_an_expression_is_text() -> None:
+    made_up = '"\\ue000' + "0" * 9 + '\\ue001"'
+    document = rendered(f'kind: A\n"\\ue0000\\ue001": x\na: {made_up}\nb: ${{{{ defaults.app_name }}}}\n').documents[0]
+    assert document["\ue0000\ue001"] == "x"
+    assert document["a"] == "\ue000" + "0" * 9 + "\ue001"

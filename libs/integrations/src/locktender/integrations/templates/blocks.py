@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from locktender.integrations.templates.faults import TemplateFault
 
@@ -13,8 +14,7 @@ Condition = Callable[[str, int], bool]
 """(expression, line) to whether it holds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One line of a template with its number, from 1."""
 
     number: int
@@ -47,12 +47,11 @@ def selected(lines: Sequence[Line], holds: Condition) -> list[Line]:
     kept: list[Line] = []
     open_blocks: list[_Block] = []
     for line in lines:
-        match = _MARK.match(line.text)
-        if match is None:
-            if all(block.open for block in open_blocks):
-                kept.append(line)
-            continue
-        _step(match[1], match[2], line.number, open_blocks, holds)
+        match = _MARK.match(line.text) if "${{" in line.text else None
+        if match is not None:
+            _step(match[1], match[2], line.number, open_blocks, holds)
+        elif not open_blocks or (open_blocks[-1].outer and open_blocks[-1].open):
+            kept.append(line)
     if open_blocks:
         raise TemplateFault("unclosed-if", "this `if` has no `endif()`", open_blocks[-1].line)
     return kept

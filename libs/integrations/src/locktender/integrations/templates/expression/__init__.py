@@ -2,6 +2,6 @@
 
 from locktender.integrations.templates.expression.evaluate import Scope, evaluate
 from locktender.integrations.templates.expression.parse import parse
-from locktender.integrations.templates.expression.values import ExpressionFault, Value, as_text, truthy
+from locktender.integrations.templates.expression.values import ExpressionFault, Meter, Value, as_text, truthy
 
-__all__ = ["ExpressionFault", "Scope", "Value", "as_text", "evaluate", "parse", "truthy"]
+__all__ = ["ExpressionFault", "Meter", "Scope", "Value", "as_text", "evaluate", "parse", "truthy"]

@@ -1,6 +1,7 @@
 """A tree and a scope to a value. The work is bounded by the size of the tree; nothing outside can be reached."""
 
 import base64
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
@@ -19,6 +20,7 @@ from locktender.integrations.templates.expression.tree import (
 )
 from locktender.integrations.templates.expression.values import (
     ExpressionFault,
+    Meter,
     Value,
     added,
     alike,
@@ -42,20 +44,26 @@ class Scope:
         groups: `defaults` and `inputs`.
         random: that many lower-case letters.
         missing: names that an expression asked for in vain, such as `inputs.colour`.
+        meter: what counts the work; shared by everything that must not take long together.
     """
 
     variables: Mapping[str, Value]
     groups: Mapping[str, Mapping[str, Value]]
     random: Callable[[int], str]
     missing: set[str] = field(default_factory=set[str])
+    meter: Meter = field(default_factory=Meter)
 
 
-def evaluate(node: Node, scope: Scope) -> Value:  # noqa: PLR0911 - one answer for each kind of node
+def evaluate(node: Node, scope: Scope) -> Value:
     """What an expression is worth.
 
     Raises:
-        ExpressionFault: a function or method does not exist, or does not fit its value.
+        ExpressionFault: a function or method does not exist or does not fit its value, or it is all too much work.
     """
+    return scope.meter.spend(_worth(node, scope))
+
+
+def _worth(node: Node, scope: Scope) -> Value:  # noqa: PLR0911 - one answer for each kind of node
     match node:
         case Literal(value=value):
             return value
@@ -175,7 +183,7 @@ def _arithmetic(mark: str, left: Value, right: Value) -> Value:
         case "/":
             return one / other
         case "%":
-            return one - other * int(one / other)
+            return math.fmod(one, other) if math.isfinite(one) else math.nan
         case _:
             return _ordered(mark, one > other, one < other) if one == one and other == other else False  # noqa: PLR0124 - NaN
 

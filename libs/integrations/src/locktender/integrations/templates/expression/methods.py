@@ -13,6 +13,7 @@ from locktender.integrations.templates.expression.values import (
 )
 
 Arguments = list[Value]
+_MOST_ITEMS = 10_000
 
 
 def part_of(value: Value, key: Value) -> Value:
@@ -95,14 +96,24 @@ def _split(text: str, arguments: Arguments) -> Value:
     if not arguments:
         return [text]
     mark = _text(arguments)
+    if (text.count(mark) if mark else len(text)) > _MOST_ITEMS:
+        raise ExpressionFault(f"it makes a list of more than {_MOST_ITEMS} items")
     return list[Value](text.split(mark)) if mark else list[Value](text)
 
 
-def _replaced(text: str, arguments: Arguments, *, count: int = -1) -> str:
+def _replaced(text: str, arguments: Arguments, *, once: bool = False) -> str:
     old, new = _text(arguments), _text(arguments, 1)
-    if old and text.count(old) * len(new) > LONGEST:
+    count = min(text.count(old), 1) if once else text.count(old)
+    if count * len(new) > LONGEST:
         raise ExpressionFault(f"it makes a text of more than {LONGEST} characters")
     return bounded(text.replace(old, new, count))
+
+
+def _joined(items: list[Value], arguments: Arguments) -> str:
+    between = _text(arguments) if arguments else ","
+    if len(items) * len(between) > LONGEST:
+        raise ExpressionFault(f"it makes a text of more than {LONGEST} characters")
+    return bounded(between.join(as_text(item) for item in items))
 
 
 _TEXTS: Mapping[str, Callable[[str, Arguments], Value]] = {
@@ -121,10 +132,10 @@ _TEXTS: Mapping[str, Callable[[str, Arguments], Value]] = {
     "padEnd": lambda text, given: bounded(text + _padded(text, given)),
     "repeat": _repeat,
     "split": _split,
-    "replace": lambda text, given: _replaced(text, given, count=1),
+    "replace": lambda text, given: _replaced(text, given, once=True),
     "replaceAll": _replaced,
 }
 _LISTS: Mapping[str, Callable[[list[Value], Arguments], Value]] = {
     "includes": lambda items, given: any(same(item, given[0]) for item in items) if given else False,
-    "join": lambda items, given: bounded((_text(given) if given else ",").join(as_text(item) for item in items)),
+    "join": _joined,
 }

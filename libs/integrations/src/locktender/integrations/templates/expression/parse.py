@@ -35,7 +35,7 @@ _LEVELS: tuple[frozenset[str], ...] = (
 _WORDS: dict[str, Value] = {"true": True, "false": False, "null": None, "undefined": None}
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=512)
 def parse(source: str) -> Node:
     """The tree of an expression.
 

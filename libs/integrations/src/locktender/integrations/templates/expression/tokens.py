@@ -72,7 +72,14 @@ def tokens(source: str) -> Iterator[Token]:
 
 
 def _decoded(text: str) -> str:
-    return _ESCAPE.sub(_unescaped, text) if "\\" in text else text
+    if "\\" not in text:
+        return text
+    decoded = _ESCAPE.sub(_unescaped, text)
+    try:
+        # Characters beyond the first plane are written as two halves.
+        return decoded.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise ExpressionFault("it has half a character") from None
 
 
 def _unescaped(match: re.Match[str]) -> str:

@@ -12,11 +12,32 @@ Value: TypeAlias = "str | float | bool | list[Value] | None"
 LONGEST = 256 * 1024
 """Characters of the longest text that an expression may make."""
 
+MOST_WORK = 16 * 1024 * 1024
+"""Characters that all expressions of one rendering may pass around together: what bounds their time."""
+
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 class ExpressionFault(LocktenderError):
     """An expression that cannot be read or worked out. The message names no value."""
+
+
+class Meter:
+    """Counts the work of expressions, across all of a rendering."""
+
+    def __init__(self, limit: int = MOST_WORK) -> None:
+        self._left = limit
+
+    def spend(self, value: Value) -> Value:
+        """`value`, once it is paid for.
+
+        Raises:
+            ExpressionFault: there was too much work already.
+        """
+        self._left -= 1 + (len(value) if isinstance(value, str | list) else 0)
+        if self._left < 0:
+            raise ExpressionFault("the expressions of this template take too much work")
+        return value
 
 
 def truthy(value: Value) -> bool:
