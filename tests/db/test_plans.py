@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from locktender.storage.cleanup import transitions as cleanup
-from locktender.storage.deployments import reads, retention, transitions
+from locktender.storage.deployments import projections, reads, retention, transitions
 from locktender.storage.kernel.statement import Statement
 from locktender.storage.outbox import relay
 from locktender.testkit.database import TestDatabase
@@ -88,7 +88,10 @@ _BY_INDEX = {
     "list, next page": (reads._LISTS[False, True], _TASK, "ix_deployment_task_listed"),
     "list of a project": (reads._LISTS[True, False], _TASK, "ix_deployment_task_in_project"),
     "list of a project, next page": (reads._LISTS[True, True], _TASK, "ix_deployment_task_in_project"),
-    "projections": (reads._PROJECTIONS, _TASK, "ix_deployment_task_in_project"),
+    "projections": (projections._NEWEST, _TASK, "ix_deployment_task_in_project"),
+    "projection": (projections._ONE, _TASK, "pk_deployment_task"),
+    "revisions": (projections._REVISIONS, _TASK, "pk_deployment_task"),
+    "marks of projects": (projections._MARKS, _TASK, "ix_deployment_task_in_project"),
     "by idempotency key": (reads._BY_KEY, _TASK, "uq_deployment_task_idempotency"),
     "custody": (reads._CUSTODY, _TASK, "pk_deployment_task"),
     "events": (reads._EVENTS, _EVENT, "pk_deployment_event"),

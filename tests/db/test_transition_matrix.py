@@ -147,6 +147,12 @@ async def test_inputs_are_submitted_once_and_taken_once(module_db: TestDatabase,
     assert await _row(module_db, DEPLOYMENT_TASK, lease.row_id) == before
 
 
+async def test_a_run_that_was_asked_to_stop_removes_nothing(module_db: TestDatabase) -> None:
+    asked = await module_db.now()
+    lease = await rows.task(module_db, status=TaskStatus.APPLYING, epoch=_EPOCH, cancel_requested_at=asked)
+    assert isinstance(await _attempt(module_db, deployments.CLEAN_UP, lease.row_id, _EPOCH), WrongState)
+
+
 async def test_a_run_that_was_asked_to_stop_is_never_parked(module_db: TestDatabase) -> None:
     asked = await module_db.now()
     lease = await rows.task(module_db, status=TaskStatus.RUNNING, epoch=_EPOCH, cancel_requested_at=asked)

@@ -122,7 +122,10 @@ def _settled_card(card: Card) -> Card:
 
 
 def itemised(timeline: Timeline) -> dict[str, list[str]]:
-    """What a run that ends early has done and not done, by document. Nothing is ever deleted by a cancel."""
+    """What a run that ends early has done and not done, by document. Nothing is ever deleted by a cancel.
+
+    `removed` is there only where a run removed again what it had made.
+    """
     said: dict[str, list[str]] = {"applied": [], "unknown": [], "notApplied": []}
     for card in timeline.cards:
         match card.apply:
@@ -132,4 +135,6 @@ def itemised(timeline: Timeline) -> dict[str, list[str]]:
                 said["unknown"].append(str(card.ref))
             case ApplyState.PENDING | ApplyState.NOT_APPLIED | ApplyState.REFUSED:
                 said["notApplied"].append(str(card.ref))
+            case ApplyState.REMOVED:
+                said.setdefault("removed", []).append(str(card.ref))
     return said

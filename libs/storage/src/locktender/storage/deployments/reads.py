@@ -33,7 +33,7 @@ EVENTS = 200
 
 _t, _e = deployment_task.c, deployment_event.c
 _after = deployment_task.alias("successor")
-_superseded_by = (
+SUPERSEDED_BY = (
     select(_after.c.id)
     .where(_after.c.workspace == _t.workspace, _after.c.predecessor_id == _t.id)
     .order_by(_after.c.created_at.desc())
@@ -46,7 +46,7 @@ _SUMMARY = (
     _t.lease_epoch, _t.revision, _t.created_by, _t.created_from, _t.cancel_requested_at, _t.cancel_requested_by,
     _t.failure, _t.lease_claimed_at, _t.started_at, _t.completed_at, _t.created_at, _t.updated_at,
     _t.timeline.op("->>", return_type=Text())(constant("waitUntil")).label("wait_until"),
-    _t.predecessor_id, _superseded_by.label("superseded_by"),
+    _t.predecessor_id, SUPERSEDED_BY.label("superseded_by"),
     _t.identity.op("->>", return_type=Text())(constant("instance")).label("instance"),
     _t.asked, _t.resume_requested_at, _t.resume_requested_by,
 )  # fmt: skip
@@ -111,14 +111,6 @@ class SnapshotRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectionRow:
-    """A task with its timeline (JSON text), for the list of its project."""
-
-    task: TaskRow
-    timeline: str
-
-
-@dataclass(frozen=True, slots=True)
 class Position:
     """The keyset position after which a page starts; pages run from the newest task to the oldest."""
 
@@ -176,16 +168,6 @@ _LISTS = {
     for project in (False, True)
     for cursor in (False, True)
 }
-_PROJECTIONS = Statement(
-    "deployment_task.projections",
-    select(*_SUMMARY, _t.timeline)
-    .where(
-        _t.workspace == parameter("workspace", Text()),
-        _t.project == parameter("project", Text()),
-    )
-    .order_by(_t.created_at.desc(), _t.id.desc())
-    .limit(parameter("limit", BigInteger())),
-)
 _BY_KEY = Statement(
     "deployment_task.by_key",
     select(_t.id, _t.request_digest).where(
@@ -265,11 +247,6 @@ class DeploymentReads:
             values |= {"after_at": after.created_at, "after_id": after.id}
         rows = await self._database.fetch(_LISTS[project is not None, after is not None], **values)
         return [_task(row) for row in rows]
-
-    async def projections(self, workspace: str, project: str, limit: int) -> list[ProjectionRow]:
-        """The newest tasks of a project."""
-        rows = await self._database.fetch(_PROJECTIONS, workspace=workspace, project=project, limit=limit)
-        return [ProjectionRow(_task(row), row["timeline"]) for row in rows]
 
     async def source(self, workspace: str, task_id: UUID) -> SourceRow | None:
         """What a task deploys, and where; None when this workspace has no such task."""

@@ -66,7 +66,10 @@ SUBMIT_INPUT = Guarded(
 ALLOCATE = Guarded(
     DEPLOYMENTS, MACHINE, flow.ALLOCATE, sets=("identity", "timeline"), returning=("cancel_requested_at",)
 )
-CLEAN_UP = Guarded(DEPLOYMENTS, MACHINE, flow.CLEAN_UP, sets=("timeline",), returning=("cancel_requested_at",))
+CLEAN_UP = Guarded(
+    DEPLOYMENTS, MACHINE, flow.CLEAN_UP, sets=("timeline",), only_if=_t.cancel_requested_at.is_(None),
+    returning=("cancel_requested_at",),
+)  # fmt: skip
 PLACE = Guarded(DEPLOYMENTS, MACHINE, flow.PLACE, sets=("canvas",))
 PLACE_IF_EMPTY = Guarded(
     DEPLOYMENTS, MACHINE, flow.PLACE, sets=("canvas",), only_if=_t.canvas.is_(None), name="place_if_empty"

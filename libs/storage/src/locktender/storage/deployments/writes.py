@@ -189,8 +189,11 @@ class DeploymentWrites:
         row = await self._submit_input.write(id=task_id, resume_requested_by=by, custodian=custodian, **told.columns())
         return _moved(row)
 
-    async def place(self, task_id: UUID, told: Told, *, canvas: str, only_if_empty: bool = False) -> Moved:
-        """Keep where a canvas shows the task (JSON text). WrongState when it is over, or not empty and should be."""
+    async def place(self, task_id: UUID, told: Told, *, canvas: str | None, only_if_empty: bool = False) -> Moved:
+        """Keep where a canvas shows the task (JSON text; None: nowhere).
+
+        WrongState when it is over, or not empty and should be.
+        """
         write = self._place_if_empty if only_if_empty else self._place
         return _moved(await write.write(id=task_id, canvas=canvas, **told.columns()))
 
