@@ -49,7 +49,7 @@ setup: $(VENV)/.installed ## Make the virtual environment
 setup-dev: $(VENV)/.installed-dev ## … with what tests and linters need
 setup-bench: $(VENV)/.installed-bench ## … with the peers of the benchmarks
 
-demo: setup ## Start everything and deploy a real application (ARGS="--exit --json")
+demo: setup ## Start everything and deploy a real application (ARGS="--exit --json", "--scenario template")
 	@$(BIN)/locktender demo $(ARGS)
 
 up: setup ## Start everything and leave it running

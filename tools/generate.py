@@ -7,6 +7,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from docgen.presentation import presentation_page
 from docgen.readiness import readiness_page
 from docgen.sql import statement_pages
 from docgen.states import state_page
@@ -57,6 +58,7 @@ def _rendered() -> dict[Path, str]:
     }
     files |= {f"docs/generated/sql/{name}": text for name, text in statement_pages().items()}
     files |= {
+        "docs/generated/presentation.md": presentation_page(),
         "docs/generated/problems.md": problems_page(),
         "docs/generated/readiness.md": readiness_page(),
         "docs/generated/subjects.md": subjects_page(),

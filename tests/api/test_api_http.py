@@ -120,6 +120,9 @@ async def test_the_document_describes_every_route_and_no_other(api: RunningApi) 
         for method in getattr(route, "methods", ())
         if method != "OPTIONS"
     }
+    # The router takes whole segments only, so the handler itself looks at how this one ends.
+    template = "/v1/workspaces/{workspace}/templates/{template}"
+    served = {(method, f"{path}:render" if (method, path) == ("post", template) else path) for method, path in served}
     assert served == {(operation.method, operation.path) for operation in OPERATIONS}
     answer = await api.http.get("/openapi")
     assert answer.text == openapi_document()

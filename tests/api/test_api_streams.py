@@ -1,7 +1,6 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
@@ -13,10 +12,11 @@ from locktender.contracts.kernel.lease import Lease
 from locktender.runtime.connect import connect_bus
 from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.testkit import rows
-from locktender.testkit.api import RunningApi, ServerEvent, relay_events, running_api, taken
+from locktender.testkit.api import RunningApi, relay_events, running_api, taken
 from locktender.testkit.database import TestDatabase
 from locktender.testkit.nats_rig import NatsRig, eventually, nats_rig
 from locktender.testkit.servers import NatsServer
+from locktender.testkit.streams import Listener
 
 
 @pytest.fixture
@@ -36,30 +36,6 @@ def timeline(api: RunningApi, task_id: object) -> str:
 
 
 PROJECT = "/v1/workspaces/acme/projects/shop/deployment-tasks/stream"
-
-
-class Listener:
-    """Reads a stream in the background."""
-
-    def __init__(self, api: RunningApi, path: str, **headers: str) -> None:
-        self._stream = api.stream(path, **headers)
-        self.events: list[ServerEvent] = []
-        self.ended = False
-
-    async def listen(self) -> None:
-        async with aclosing(self._stream):
-            async for event in self._stream:
-                if event.name != "retry":
-                    self.events.append(event)
-        self.ended = True
-
-    @property
-    def names(self) -> list[str]:
-        return [event.name for event in self.events if event.name != "comment"]
-
-    async def until(self, name: str, count: int = 1) -> ServerEvent:
-        await eventually(lambda: self.names.count(name) >= count)
-        return [event for event in self.events if event.name == name][count - 1]
 
 
 async def apply_and_complete(db: TestDatabase, lease: Lease) -> None:
@@ -198,6 +174,7 @@ async def test_a_lost_event_feed_is_said_polled_and_taken_up_again(
         assert json.loads(polled.data)["task"]["status"] == "applying"
         await nats.start()
         await listener.until("snapshot", 2)
+        assert listener.names[-2:] == ["resync", "snapshot"]
         await DeploymentWrites(db.database).complete(claimed.lease, rows.told(), timeline=rows.TIMELINE)
         await relay_events(db, api.bus)
         await listener.until("end")

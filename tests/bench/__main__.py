@@ -9,7 +9,20 @@ import uvloop
 
 from tests.bench.report import Figure, emit, note
 
-FIGURES = ("e2e", "latency", "transitions", "relay", "cancel", "idle", "kill", "watch", "apply", "parse", "render")
+FIGURES = (
+    "e2e",
+    "latency",
+    "transitions",
+    "relay",
+    "cancel",
+    "idle",
+    "kill",
+    "watch",
+    "apply",
+    "parse",
+    "render",
+    "streams",
+)
 
 
 def main(arguments: list[str]) -> int:

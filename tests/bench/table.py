@@ -15,6 +15,7 @@ _TARGETS = {
     "parse": "≥ 2,000/s",
     "render": "≥ 1,000/s",
     "watch": "≤ 0.2 cores",
+    "streams": "≤ 0.02 cores",
 }
 
 

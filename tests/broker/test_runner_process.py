@@ -120,4 +120,4 @@ async def test_a_runner_is_ready_when_it_has_its_database_its_bus_and_its_consum
         await bench.ended(await bench.noop())
         report = await running.health.report()
         assert report.ready, report.faults
-        assert set(report.passed) == {"database", "leases", "runner-direct", "runner-noop"}
+        assert set(report.passed) == {"database", "leases", "runner-direct", "runner-template", "runner-noop"}

@@ -19,6 +19,7 @@ from locktender.embedded.cluster.cluster import Cluster
 from locktender.integrations.kube.client import KubeClient
 from locktender.integrations.kube.kubeconfig import read_kubeconfig
 from locktender.integrations.kube.manifests import parse_manifests
+from locktender.runner.executors.deploying import Means
 from locktender.runner.executors.direct import DirectExecutor
 from locktender.runner.executors.run import Work
 from locktender.runner.executors.terms import Bounds
@@ -129,9 +130,8 @@ class Stage:
                 await client.apply(manifest.body, field_manager="kubectl-edit", namespace=NAMESPACE)
 
     async def _deploy(self, work: Work) -> Deployed:
-        executor = DirectExecutor(
-            clock=self.clock, faults=NO_FAULTS, bounds=Bounds(), readiness_seconds=Deadlines().readiness
-        )
+        means = Means(clock=self.clock, faults=NO_FAULTS, bounds=Bounds(), readiness_seconds=Deadlines().readiness)
+        executor = DirectExecutor(means)
         run, began = RecordedRun(), self.clock.monotonic()
         async with bounded(real_seconds=REAL_SECONDS, jumps=JUMPS):
             await run.carry_out(executor, work)

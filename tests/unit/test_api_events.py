@@ -26,8 +26,9 @@ async def test_a_feed_hears_once_of_a_row_that_changed_often() -> None:
     for _ in range(3):
         feed.offer(event(row), tombstone=False)
     feed.offer(event(new_id(), "other"), tombstone=False)
-    assert (await feed.news(1)).changed == {row}
-    assert not await feed.news(0)
+    assert (await feed.news()).changed == {row}
+    feed.ring()
+    assert not await feed.news()
 
 
 async def test_a_tombstone_ends_a_row_for_good() -> None:
@@ -35,7 +36,7 @@ async def test_a_tombstone_ends_a_row_for_good() -> None:
     feed.offer(event(row), tombstone=False)
     feed.offer(event(row), tombstone=True)
     feed.offer(event(row), tombstone=False)
-    news = await feed.news(1)
+    news = await feed.news()
     assert (news.changed, news.gone) == (frozenset(), {row})
 
 
@@ -43,8 +44,9 @@ async def test_a_reader_that_is_too_slow_looks_at_everything() -> None:
     feed = Feed(lambda _: True)
     for _ in range(1000):
         feed.offer(event(new_id()), tombstone=False)
-    news = await feed.news(1)
+    news = await feed.news()
     assert news.everything
+    assert news.overflowed
     assert len(news.changed) < 250
 
 
@@ -52,7 +54,7 @@ async def test_a_closed_feed_does_not_wait() -> None:
     feed = Feed(lambda _: True)
     feed.close()
     async with asyncio.timeout(1):
-        await feed.news(60)
+        await feed.news()
     assert feed.closed
 
 

@@ -9,10 +9,10 @@ WITH locked AS
 moved AS
   (UPDATE locktender.deployment_task SET timeline=locked.timeline, revision=(locktender.deployment_task.revision + 1),
       updated_at=locktender.now() FROM locked WHERE locktender.deployment_task.id = locked.id AND
-      locktender.deployment_task.status IN ('applying') AND locktender.deployment_task.lease_epoch = locked.epoch
-      RETURNING locktender.deployment_task.id, locktender.deployment_task.workspace,
-      locktender.deployment_task.project, locktender.deployment_task.phase, locktender.deployment_task.status,
-      locktender.deployment_task.lease_epoch, locktender.deployment_task.revision,
+      locktender.deployment_task.status IN ('applying') AND locktender.deployment_task.lease_epoch = locked.epoch AND
+      locktender.deployment_task.cancel_requested_at IS NULL RETURNING locktender.deployment_task.id,
+      locktender.deployment_task.workspace, locktender.deployment_task.project, locktender.deployment_task.phase,
+      locktender.deployment_task.status, locktender.deployment_task.lease_epoch, locktender.deployment_task.revision,
       locktender.deployment_task.cancel_requested_at, locked.message, locked.payload, locked.actor, locked.trace),
 recorded AS
   (INSERT INTO locktender.deployment_event (task_id, revision, kind, status, epoch, actor, message, payload) SELECT

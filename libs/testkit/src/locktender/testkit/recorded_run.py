@@ -6,26 +6,32 @@ assert run.status == "completed"
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from locktender.contracts.deployments.flow import TaskPhase
-from locktender.contracts.deployments.models import ApplyOptions, Card, FailureReason, Step, Timeline
+from locktender.contracts.deployments.inputs import Asked
+from locktender.contracts.deployments.models import ApplyOptions, Card, FailureReason, Identity, Step, Timeline
 from locktender.contracts.deployments.plan import Plan
 from locktender.contracts.kernel.clock import Clock
+from locktender.contracts.kernel.errors import Rejected
 from locktender.contracts.kernel.faults import NO_FAULTS, FaultPoints
 from locktender.contracts.kernel.ids import new_id
 from locktender.contracts.kernel.lease import Epoch
 from locktender.integrations.kube.errors import KubeError
-from locktender.integrations.kube.explain import explain
+from locktender.integrations.kube.explain import explain, hint_of
 from locktender.integrations.kube.kubeconfig import read_kubeconfig
 from locktender.integrations.kube.manifests import parse_manifests
 from locktender.integrations.kube.secrets import is_secret, split_secrets
+from locktender.integrations.templates.package import read_package
+from locktender.runner.executors.deploying import Means
 from locktender.runner.executors.direct import DirectExecutor
+from locktender.runner.executors.instances import InstanceKey
 from locktender.runner.executors.run import Credentials, Executor, Work
+from locktender.runner.executors.template import TemplateExecutor
 from locktender.runner.executors.terms import Bounds
 from locktender.runtime.abort import Abort, Aborted
 from locktender.runtime.clock import SystemClock
@@ -43,7 +49,11 @@ class RecordedRun:
     """Implements `RunHandle`. Every write is kept, in order.
 
     Attributes:
-        status: how it ended, once it did: completed, failed, or aborted.
+        status: how it ended, once it did: completed, failed, blocked, or aborted.
+        asked: what a run that was parked asks for.
+        identity: what it has named.
+        cleaned: it has begun to remove what it had made.
+        withheld: the values that it keeps out of everything written.
         failure: reason, stage, message and detail of a run that failed.
         on_write: called with every write, right before it counts.
     """
@@ -56,6 +66,10 @@ class RecordedRun:
         self.plan: Plan | None = None
         self.status: str | None = None
         self.failure: tuple[FailureReason, str, str, str | None] | None = None
+        self.asked: Asked | None = None
+        self.identity: Identity | None = None
+        self.cleaned = False
+        self.withheld: list[str] = []
         self.applying = False
         self.on_write: Callable[[str], None] = lambda _: None
 
@@ -66,9 +80,9 @@ class RecordedRun:
                 await executor.run(self, work)
         except Aborted:
             self.status = "aborted"
-        except KubeError as error:
+        except (KubeError, Rejected) as error:
             reason, message, *_ = explain(error)
-            await self.fail(reason, "apply" if self.applying else "prepare", message, error.hint)
+            await self.fail(reason, "apply" if self.applying else "prepare", message, hint_of(error))
 
     @property
     def epoch(self) -> Epoch:
@@ -111,6 +125,25 @@ class RecordedRun:
     async def record_plan(self, plan: Plan) -> None:
         self.plan = plan
 
+    def withhold(self, values: Iterable[str]) -> None:
+        self.withheld += values
+
+    async def request_inputs(self, asked: Asked) -> None:
+        assert self.identity is None
+        assert not self.applying
+        self.status, self.asked = "blocked", asked
+        self._write(asked.message)
+
+    async def allocate(self, identity: Identity, message: str) -> None:
+        assert not self.applying
+        self.identity = identity
+        self._write(message)
+
+    async def clean_up(self, message: str) -> None:
+        assert self.applying
+        self.cleaned = True
+        self._write(message)
+
     async def begin_applying(self, message: str = "applying begins") -> None:
         self.applying = True
         self._write(message)
@@ -143,6 +176,42 @@ def work_for(
     return Work(task_id or new_id(), namespace, source, credentials)
 
 
+def template_work(
+    template: str | Mapping[str, str],
+    kubeconfig: str,
+    *,
+    task_id: UUID | None = None,
+    namespace: str | None = "default",
+    given: Mapping[str, str] | None = None,
+    identity: Identity | None = None,
+    asked: Asked | None = None,
+    **stored: Any,
+) -> Work:
+    """What a claimed task of the template runner has to do. `given` is what only memory holds; `stored` as below."""
+    credentials = Credentials(read_kubeconfig(kubeconfig), {}, dict(given or {}))
+    source = stored_template(template, **stored)
+    return Work(task_id or new_id(), namespace, source, credentials, identity, asked)
+
+
+def stored_template(
+    template: str | Mapping[str, str],
+    *,
+    name: str | None = None,
+    inputs: Mapping[str, str] | None = None,
+    sensitive: Sequence[str] = (),
+    variables: Mapping[str, str] | None = None,
+) -> str:
+    """The source of a template task as the API stores it: `template` is its text, or its files by path."""
+    files = {"index.yaml": template} if isinstance(template, str) else dict(template)
+    package = read_package(files, name=name)
+    stored = {
+        "kind": "template", "template": name, "form": package.form, "files": files, "digest": package.digest,
+        "revision": None, "inputs": dict(inputs or {}), "sensitiveKeys": list(sensitive),
+        "variables": dict(variables or {}), "apply": {},
+    }  # fmt: skip
+    return json.dumps(stored)
+
+
 def stored_source(manifests: str, options: ApplyOptions | None = None) -> tuple[str, dict[int, dict[str, Any]]]:
     """A source as the API stores it, and the secrets that it leaves to custody, by the index of their document."""
     parsed = parse_manifests(manifests)
@@ -159,14 +228,24 @@ def stored_source(manifests: str, options: ApplyOptions | None = None) -> tuple[
     return json.dumps(stored), {each.index: each.body for each in parsed if is_secret(each.body)}
 
 
-def direct_executor(
+def means(
     *, clock: Clock | None = None, faults: FaultPoints = NO_FAULTS, readiness_seconds: float = 20.0, **bounds: Any
-) -> DirectExecutor:
-    """The direct executor with short waits; `bounds` as in `Bounds`."""
+) -> Means:
+    """What a process lends to its executors, with short waits; `bounds` as in `Bounds`."""
     plausible: dict[str, Any] = {"document": 5.0, "namespace": 5.0, "definition": 5.0, "replacement": 5.0}
-    return DirectExecutor(
+    return Means(
         clock=clock or SystemClock(),
         faults=faults,
         bounds=Bounds(**(plausible | bounds)),
         readiness_seconds=readiness_seconds,
     )
+
+
+def direct_executor(**stated: Any) -> DirectExecutor:
+    """The direct executor; `stated` as for `means`."""
+    return DirectExecutor(means(**stated))
+
+
+def template_executor(*, key: bytes = b"the key of the instances", **stated: Any) -> TemplateExecutor:
+    """The template executor; `stated` as for `means`."""
+    return TemplateExecutor(means(**stated), key=InstanceKey(key))

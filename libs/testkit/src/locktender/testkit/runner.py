@@ -8,7 +8,7 @@ async with task_bench(db, nats_server) as bench:
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from nats.js.api import AckPolicy, ConsumerConfig, RetentionPolicy, StreamConfig
 from nats.js.errors import NotFoundError
 
 from locktender.contracts.deployments.flow import DEPLOYMENT_TASK, TaskStatus
+from locktender.contracts.deployments.inputs import Asked
 from locktender.contracts.deployments.models import ApplyOptions, Card, Timeline
 from locktender.contracts.kernel import subjects
 from locktender.contracts.kernel.clock import Clock
@@ -36,7 +37,7 @@ from locktender.storage.deployments.reads import DeploymentReads, SnapshotRow
 from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.testkit.database import TestDatabase
 from locktender.testkit.nats_rig import eventually
-from locktender.testkit.recorded_run import stored_source
+from locktender.testkit.recorded_run import stored_source, stored_template
 from locktender.testkit.rows import new_task, told
 from locktender.testkit.servers import NatsServer
 
@@ -63,6 +64,11 @@ class Seen:
     @property
     def timeline(self) -> Timeline:
         return Timeline.model_validate_json(self.row.timeline)
+
+    @property
+    def asked(self) -> Asked:
+        """What it waits for."""
+        return Asked.model_validate(self.row.task.asked)
 
     @property
     def kinds(self) -> list[str]:
@@ -160,6 +166,57 @@ class TaskBench:
         if hint:
             await self.hint(task.id, "direct")
         return task.id
+
+    async def deploy_template(
+        self,
+        template: str,
+        *,
+        kubeconfig: str,
+        given: Mapping[str, str] | None = None,
+        predecessor: UUID | None = None,
+        hint: bool = True,
+        **stored: Any,
+    ) -> UUID:
+        """A queued task of the template runner; `given` are its secret inputs, `stored` as for `stored_template`.
+
+        With a `predecessor`, what that has named goes over to it.
+        """
+        task = new_task(
+            workspace=WORKSPACE, runner="template", namespace="default", custodian=CUSTODIAN,
+            source=stored_template(template, sensitive=stored.pop("sensitive", list(given or {})), **stored),
+            predecessor_id=predecessor, inherit=predecessor is not None,
+        )  # fmt: skip
+        self._hold(task.id, kubeconfig, given or {})
+        assert await self.writes.create(task)
+        if hint:
+            await self.hint(task.id, "template")
+        return task.id
+
+    async def submit(
+        self,
+        task_id: UUID,
+        values: Mapping[str, str],
+        *,
+        kubeconfig: str,
+        runner: str = "template",
+        held: bool = True,
+    ) -> None:
+        """Answer what a blocked task asks, as the API does. With `held` false, the values get lost at once."""
+        if held:
+            self._hold(task_id, kubeconfig, values)
+        else:
+            self.custodian.drop(task_id)
+        await self.writes.submit_input(task_id, "ada", CUSTODIAN, told("inputs were submitted", actor="api"))
+        await self.hint(task_id, runner)
+
+    def _hold(self, task_id: UUID, kubeconfig: str, inputs: Mapping[str, str]) -> None:
+        payload = {"kubeconfig": kubeconfig, "secrets": {}, "inputs": dict(inputs)}
+        self.custodian.hold(task_id, json.dumps(payload).encode(), 60)
+
+    async def blocked(self, task_id: UUID, seconds: float = 20.0) -> Asked:
+        """What a task asks for, once it does."""
+        seen = await self.until(task_id, lambda seen: seen.status == TaskStatus.BLOCKED, seconds)
+        return seen.asked
 
     async def noop(self) -> UUID:
         """A queued task of the no-op runner."""

@@ -5,20 +5,25 @@ import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from uuid import UUID
 
 from litestar import Litestar, Router
+from litestar.handlers import HTTPRouteHandler
 
 from locktender.api.deployments.cancel import CancelDeployment
 from locktender.api.deployments.controller import DeploymentRoutes
 from locktender.api.deployments.create import CreateDeployment
+from locktender.api.deployments.input import SubmitInputs
+from locktender.api.deployments.lineage import Lineage
+from locktender.api.deployments.manifested import ManifestExaminer
+from locktender.api.deployments.presentation import presentation_route
 from locktender.api.deployments.preview import PreviewDeployment
 from locktender.api.deployments.queries import DeploymentQueries
+from locktender.api.deployments.read_side import ReadSide
+from locktender.api.deployments.redeploy import RedeployQueries
 from locktender.api.deployments.source import Examiner
-from locktender.api.deployments.streams import DeploymentStreams
+from locktender.api.deployments.templated import TemplateExaminer
 from locktender.api.events.consumer import EventConsumer
 from locktender.api.events.fanout import Fanout, open_fanout
-from locktender.api.flights import Flights
 from locktender.api.http.auth import AdminToken, Gate, Issuer
 from locktender.api.http.health import health_routes
 from locktender.api.http.idempotency import Digests
@@ -29,7 +34,7 @@ from locktender.api.http.tracing import Tracing
 from locktender.api.ops import ops_endpoints
 from locktender.api.server import HttpServer, announce
 from locktender.api.settings import ApiSettings
-from locktender.contracts.deployments.models import Snapshot
+from locktender.api.templates.side import TemplateSide, open_templates
 from locktender.runtime.custody import Custodian, CustodyLimits
 from locktender.runtime.service import Service
 from locktender.storage.deployments.reads import DeploymentReads
@@ -76,7 +81,8 @@ async def open_api(service: Service[ApiSettings], issuers: tuple[Issuer, ...] = 
         open_database(
             settings.database_url.get_secret_value(), name="locktender-api", size=settings.database_pool
         ) as database,
-        open_fanout(bus, EventConsumer(bus), most=settings.limits.max_streams) as (fanout, group),
+        open_fanout(bus, EventConsumer(bus), service.clock, most=settings.limits.max_streams) as (fanout, group),
+        open_templates(settings, service.clock) as templates,
     ):
         reads = DeploymentReads(database)
         custodian = Custodian(
@@ -87,15 +93,15 @@ async def open_api(service: Service[ApiSettings], issuers: tuple[Issuer, ...] = 
         )
         _watch_health(service, database)
         gate = Gate((*issuers, *_admin(settings)))
-        routes = _deployments(service, database, gate, custodian, custodian_name, fanout, group)
-        app = create_app(service, routes)
+        handlers = _deployments(service, database, gate, custodian, custodian_name, fanout, group, templates)
+        app = create_app(service, [*handlers, *templates.handlers(gate, settings)])
         async with custodian.serving(bus), ops_endpoints(bus, custodian, fanout).serving():
             yield Api(app, fanout, custodian)
 
 
-def create_app(service: Service[ApiSettings], deployments: DeploymentRoutes) -> Litestar:
+def create_app(service: Service[ApiSettings], handlers: list[HTTPRouteHandler]) -> Litestar:
     """The routes."""
-    versioned = Router(VERSION_PREFIX, route_handlers=deployments.handlers())
+    versioned = Router(VERSION_PREFIX, route_handlers=[*handlers, presentation_route()])
     return Litestar(
         [versioned, *health_routes(service.health), openapi_route()],
         exception_handlers=exception_handlers(),
@@ -114,21 +120,17 @@ def _deployments(
     custodian_name: str,
     fanout: Fanout,
     group: asyncio.TaskGroup,
-) -> DeploymentRoutes:
+    templates: TemplateSide,
+) -> list[HTTPRouteHandler]:
     settings, bus, faults = service.settings, service.bus, service.faults
     reads, writes, deadlines = DeploymentReads(database), DeploymentWrites(database), settings.deadlines
     key = os.urandom(32) if settings.cursor_key is None else settings.cursor_key.get_secret_value().encode()
     queries = DeploymentQueries(reads, Cursors(key), deadlines)
 
-    async def find(task: tuple[str, UUID]) -> Snapshot | None:
-        return await queries.find(*task)
-
-    examiner = Examiner(
-        limits=settings.manifests,
-        max_secret_bytes=settings.limits.max_secret_bytes,
-        noop_runner=settings.noop_runner,
-    )
-    return DeploymentRoutes(
+    read_side = ReadSide(service, database, queries, gate, fanout, group)
+    lineage = Lineage(reads, deadlines)
+    examiner = _examiner(settings, templates)
+    tasks = DeploymentRoutes(
         gate=gate,
         create=CreateDeployment(
             writes=writes,
@@ -136,12 +138,32 @@ def _deployments(
             custodian=custodian,
             custodian_name=custodian_name,
             examiner=examiner,
+            lineage=lineage,
             digests=Digests(key),
             deadlines=deadlines,
             bus=bus,
             faults=faults,
         ),
-        preview=PreviewDeployment(examiner=examiner, limits=settings.preview, clock=service.clock),
+        preview=PreviewDeployment(
+            examiner=examiner,
+            lineage=lineage,
+            renderer=templates.renderer,
+            manifests=settings.manifests,
+            limits=settings.preview,
+            clock=service.clock,
+        ),
+        submit=SubmitInputs(
+            writes=writes,
+            reads=reads,
+            custodian=custodian,
+            custodian_name=custodian_name,
+            packages=templates.packages,
+            max_secret_bytes=settings.limits.max_secret_bytes,
+            deadlines=deadlines,
+            bus=bus,
+            faults=faults,
+        ),
+        redeploys=RedeployQueries(reads, templates.packages),
         cancel=CancelDeployment(
             writes=writes,
             reads=reads,
@@ -151,11 +173,19 @@ def _deployments(
             faults=faults,
         ),
         queries=queries,
-        streams=DeploymentStreams(
-            queries, Flights(group, find), fanout, service.clock, settings.limits.heartbeat_seconds
-        ),
+        streams=read_side.streams,
         limits=settings.limits,
         tracing=Tracing(exported=settings.otlp_endpoint is not None),
+    )
+    return [*tasks.handlers(), *read_side.projects.handlers()]
+
+
+def _examiner(settings: ApiSettings, templates: TemplateSide) -> Examiner:
+    most = settings.limits.max_secret_bytes
+    return Examiner(
+        manifests=ManifestExaminer(limits=settings.manifests, max_secret_bytes=most),
+        templates=TemplateExaminer(packages=templates.packages, platforms=settings.platforms, max_secret_bytes=most),
+        noop_runner=settings.noop_runner,
     )
 
 

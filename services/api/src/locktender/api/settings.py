@@ -4,8 +4,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from locktender.api.templates.platforms import PlatformSettings
 from locktender.contracts.deployments.policy import Deadlines
 from locktender.integrations.kube.limits import ManifestLimits
+from locktender.integrations.templates.catalogue_settings import CatalogueSettings
 from locktender.runtime.settings import ProcessSettings
 
 
@@ -25,6 +27,9 @@ class RequestLimits(BaseModel):
     page_max: int = Field(default=200, gt=0)
     max_streams: int = Field(default=1000, gt=0)
     heartbeat_seconds: float = Field(default=10.0, gt=0)
+    grace_seconds: float = Field(
+        default=60.0, ge=0, le=3600, description="how long a canvas goes on to show a completed task"
+    )
 
 
 class PreviewLimits(BaseModel):
@@ -50,6 +55,9 @@ class ApiSettings(ProcessSettings):
             recognised by its parts that are not secret alone.
         noop_runner: whether sources of the kind `noop` are taken.
         manifests: how much manifest text a task may have, as in `LOCKTENDER_MANIFESTS__DOCUMENTS=2000`.
+        catalogue: where templates come from, as in `LOCKTENDER_CATALOGUE__FOLDER=/srv/templates`.
+        platforms: what templates are told of a cluster, as JSON in `LOCKTENDER_PLATFORMS__VARIABLES` and
+            `LOCKTENDER_PLATFORMS__SERVERS`.
         custody_bytes: memory for credentials that wait for a runner.
     """
 
@@ -63,5 +71,7 @@ class ApiSettings(ProcessSettings):
     limits: RequestLimits = RequestLimits()
     manifests: ManifestLimits = ManifestLimits()
     preview: PreviewLimits = PreviewLimits()
+    catalogue: CatalogueSettings = CatalogueSettings()
+    platforms: PlatformSettings = PlatformSettings()
     custody_bytes: int = Field(default=128 * 1024 * 1024, gt=0)
     database_pool: int = Field(default=8, gt=0)

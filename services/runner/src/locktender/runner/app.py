@@ -6,9 +6,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from locktender.integrations.kube.informing.hub import InformerHub, informer_hub
 from locktender.runner.cancels import Cancels
+from locktender.runner.executors.deploying import Means
 from locktender.runner.executors.direct import DirectExecutor
+from locktender.runner.executors.instances import InstanceKey
 from locktender.runner.executors.noop import NoopExecutor
 from locktender.runner.executors.registry import Executors, executors
+from locktender.runner.executors.template import TemplateExecutor
 from locktender.runner.executors.terms import Bounds
 from locktender.runner.live import LiveRuns
 from locktender.runner.renewal import renewal_over
@@ -49,12 +52,13 @@ async def serve(service: Service[RunnerSettings]) -> None:
         )
         # Ends after every run, as they all look through it.
         hub = await stack.enter_async_context(informer_hub(clock=service.clock, pace=settings.observation))
+        known = _executors(service, hub)
         runs = Runs(
-            writes, DeploymentReads(database), owner=service.owner, executors=_executors(service, hub),
+            writes, DeploymentReads(database), owner=service.owner, executors=known,
             custody=CustodyClient(service.bus, clock=service.clock), keeper=keeper, live=live, bus=service.bus,
             settings=settings, clock=service.clock, faults=service.faults,
         )  # fmt: skip
-        feeds = workers(service, runs)
+        feeds = workers(service, runs, known)
         service.health.add("database", lambda: writes.renew([], ttl))
         service.health.add("leases", keeper.check)
         for name, feed in feeds.items():
@@ -76,10 +80,11 @@ def _executors(service: Service[RunnerSettings], hub: InformerHub) -> Executors:
         definition=settings.definition_seconds,
         replacement=settings.replacement_seconds,
         plan=settings.plan_seconds,
+        clean_up=settings.cleanup_seconds,
         run=settings.deadlines.run,
         at_once=settings.apply_at_once,
     )
-    direct = DirectExecutor(
+    means = Means(
         clock=service.clock,
         faults=service.faults,
         bounds=bounds,
@@ -87,7 +92,11 @@ def _executors(service: Service[RunnerSettings], hub: InformerHub) -> Executors:
         hub=hub,
         patience=settings.patience,
     )
-    return executors(direct, NoopExecutor() if settings.noop_runner else None)
+    key = None if settings.instance_key is None else settings.instance_key.get_secret_value().encode()
+    template = TemplateExecutor(
+        means, key=InstanceKey(key), limits=settings.manifests, render_seconds=settings.render_seconds
+    )
+    return executors(DirectExecutor(means), NoopExecutor() if settings.noop_runner else None, template)
 
 
 @asynccontextmanager

@@ -51,10 +51,13 @@ async def fetch_credentials(custody: Custody, claimed: Claimed, seconds: float) 
 
 
 def secret_values(credentials: Credentials) -> list[str]:
-    """Every value that no text of this run may contain."""
+    """The values that no text of this run may contain, as far as they are known without its source.
+
+    Which of the inputs are secret is for the executor to say, before it does anything else with them.
+    """
     manifests = [_manifest(index, body) for index, body in credentials.secrets.items()]
     _, submitted = split_secrets(manifests)
-    return [*credentials.access.secrets(), *submitted, *credentials.inputs.values()]
+    return [*credentials.access.secrets(), *submitted]
 
 
 def _read(payload: bytes) -> Credentials:

@@ -157,6 +157,7 @@ class LeasedHandle:
         text = asked.model_copy(update={"message": line(self._scrubber.text(asked.message), _TEXT)}).model_dump_json(
             by_alias=True, exclude_none=True
         )
+        await self._faults.reach("runner.before-park")
         await self._end_or_yield(
             TaskStatus.BLOCKED,
             lambda event, timeline: self._writes.request_inputs(self._row.lease, event, timeline=timeline, asked=text),
@@ -164,16 +165,19 @@ class LeasedHandle:
             {"reason": str(asked.code), "inputKeys": [field.key for field in asked.inputs], "redacted": True}
             | ({} if asked.key is None else {"inputKey": asked.key}),
         )
+        await self._faults.reach("runner.after-park")
 
     async def allocate(self, identity: Identity, message: str) -> None:
         """See `RunHandle`."""
         self._named = True
         kept = identity.model_dump_json(by_alias=True)
+        await self._faults.reach("runner.before-allocate")
         await self._noted(
             message,
             {"instance": identity.instance},
             lambda event, text: self._writes.allocate(self._row.lease, event, identity=kept, timeline=text),
         )
+        await self._faults.reach("runner.after-allocate")
 
     async def clean_up(self, message: str) -> None:
         """See `RunHandle`."""

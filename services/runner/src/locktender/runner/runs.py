@@ -9,6 +9,7 @@ from uuid import UUID
 
 import structlog
 
+from locktender.contracts.deployments.flow import TaskStatus
 from locktender.contracts.deployments.models import FailureReason
 from locktender.contracts.kernel.backoff import Backoff
 from locktender.contracts.kernel.clock import Clock
@@ -78,7 +79,9 @@ class Runs:
         self._faults = faults
 
     async def claim(self, hints: Sequence[Hint]) -> Sequence[Run]:
-        """Take every task among the hints that is still queued. What is not taken needs no one.
+        """Take every task among the hints that is queued, or parked with its inputs submitted.
+
+        What is not taken needs no one.
 
         Raises:
             Unavailable: the database did not answer.
@@ -138,7 +141,8 @@ class Runs:
             error = await self._performed(run)
             if run.handle.outcome is None:
                 await self._tell(run, error)
-            _log.debug("run ended", task=str(run.lease.row_id), epoch=run.lease.epoch, outcome=run.handle.outcome)
+            what = "run parked" if run.handle.outcome is TaskStatus.BLOCKED else "run ended"
+            _log.debug(what, task=str(run.lease.row_id), epoch=run.lease.epoch, outcome=run.handle.outcome)
         except Superseded:
             _log.info("a run was superseded", task=str(run.lease.row_id), epoch=run.lease.epoch)
         except LocktenderError as error:

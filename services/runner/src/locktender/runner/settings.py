@@ -1,10 +1,11 @@
 """What the runner is told from outside."""
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 from locktender.contracts.deployments.patience import Patience
 from locktender.contracts.deployments.policy import Deadlines
 from locktender.integrations.kube.informing.pace import InformerPace
+from locktender.integrations.kube.limits import ManifestLimits
 from locktender.runtime.settings import ProcessSettings
 
 
@@ -13,7 +14,7 @@ class RunnerSettings(ProcessSettings):
 
     Attributes:
         deadlines: how long each wait may take; the blocks `run` and `readiness` are the runner's.
-        slots: deployments carried out at once.
+        slots: deployments of each kind carried out at once.
         noop_runner: also take tasks that do nothing. For benchmarks.
         noop_slots: of those at once.
         custody_seconds: how long a claimed run asks for its credentials.
@@ -24,6 +25,11 @@ class RunnerSettings(ProcessSettings):
         namespace_seconds: how long a run waits for a namespace that is being deleted.
         definition_seconds: how long a run waits until the cluster serves the kinds that its source defines.
         replacement_seconds: how long a run waits for the end of an object that it is to replace.
+        cleanup_seconds: how long a run may take to remove what it has made, when applying a template failed half-way.
+        render_seconds: for a program of others that renders a kustomization or a chart.
+        instance_key: what the random values of templates come from, together with the instance, so that a redeploy
+            makes them again. The same for all runners. Without it each process makes its own, and says so.
+        manifests: how much a template may come to, as in `LOCKTENDER_MANIFESTS__DOCUMENTS=2000`.
         apply_at_once: documents of one run that are sent at the same time, where there are many.
         patience: how long each class of trouble may last until it fails a run.
         observation: how objects are watched, and how often they are listed; shared by all runs.
@@ -41,6 +47,10 @@ class RunnerSettings(ProcessSettings):
     namespace_seconds: float = Field(default=60.0, ge=0)
     definition_seconds: float = Field(default=30.0, gt=0)
     replacement_seconds: float = Field(default=120.0, gt=0)
+    cleanup_seconds: float = Field(default=60.0, gt=0)
+    render_seconds: float = Field(default=30.0, gt=0)
+    instance_key: SecretStr | None = Field(default=None, min_length=16)
+    manifests: ManifestLimits = ManifestLimits()
     apply_at_once: int = Field(default=8, ge=1, le=64)
     patience: Patience = Patience()
     observation: InformerPace = InformerPace()

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from locktender.contracts.deployments.models import RunnerKind
 from locktender.contracts.kernel.errors import Unavailable
 from locktender.contracts.kernel.subjects import COMMANDS_STREAM
+from locktender.runner.executors.registry import Executors
 from locktender.runner.runs import Runs
 from locktender.runner.settings import RunnerSettings
 from locktender.runtime.service import Service
@@ -13,11 +14,10 @@ from locktender.runtime.slots import Slots
 from locktender.runtime.worker import JetStreamWorker
 
 
-def workers(service: Service[RunnerSettings], runs: Runs) -> dict[str, JetStreamWorker]:
-    """By the name of their consumer, see `subjects.CONSUMERS`."""
-    sizes = {RunnerKind.DIRECT: service.settings.slots}
-    if service.settings.noop_runner:
-        sizes[RunnerKind.NOOP] = service.settings.noop_slots
+def workers(service: Service[RunnerSettings], runs: Runs, executors: Executors) -> dict[str, JetStreamWorker]:
+    """By the name of their consumer, see `subjects.CONSUMERS`: one for each kind that this process can carry out."""
+    settings = service.settings
+    sizes = {kind: settings.noop_slots if kind == RunnerKind.NOOP else settings.slots for kind in executors}
     return {f"runner-{kind}": _worker(service, runs, f"runner-{kind}", size) for kind, size in sizes.items()}
 
 

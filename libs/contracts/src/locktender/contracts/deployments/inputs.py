@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 from locktender.contracts.deployments.wire import Wire
 
@@ -61,3 +61,6 @@ class SubmitInput(Wire):
     """Answers to what a blocked task asks for. Keys that nobody asked for are ignored."""
 
     values: dict[str, Scalar] = Field(default_factory=dict, max_length=400, json_schema_extra={"writeOnly": True})
+    kubeconfig: SecretStr | None = Field(
+        default=None, description="As on create: the run needs it to go on. Kept in memory alone."
+    )

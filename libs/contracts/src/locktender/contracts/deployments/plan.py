@@ -100,6 +100,16 @@ class Plan(Wire):
     summary: PlanSummary
 
 
+class Preview(Plan):
+    """The plan of a deployment that does not exist."""
+
+    instance: str | None = Field(
+        default=None,
+        description="For a template: the name under which it was rendered. A provisional one, unlike the deployment's; "
+        "so what an instance of it has in the cluster already shows as to be created.",
+    )
+
+
 def summary_of(documents: tuple[PlannedDocument, ...]) -> PlanSummary:
     """The numbers of a plan."""
     counts = dict.fromkeys(PlannedAction, 0)

@@ -7,9 +7,10 @@ import structlog
 
 from locktender.api.deployments.views import snapshot
 from locktender.api.http.problems import ProblemError
+from locktender.contracts.deployments.evidence import items
 from locktender.contracts.deployments.flow import TaskStatus
-from locktender.contracts.deployments.models import Snapshot
-from locktender.contracts.deployments.policy import Deadlines
+from locktender.contracts.deployments.models import FailureReason, Snapshot, Timeline
+from locktender.contracts.deployments.policy import Deadlines, settled
 from locktender.contracts.kernel import subjects
 from locktender.contracts.kernel.errors import NotFound, Unavailable, WrongState
 from locktender.contracts.kernel.faults import FaultPoints
@@ -17,7 +18,7 @@ from locktender.contracts.kernel.problems import Problem
 from locktender.runtime.bus import Bus
 from locktender.runtime.custody import Custodian
 from locktender.storage.deployments.reads import DeploymentReads, SnapshotRow
-from locktender.storage.deployments.writes import DeploymentWrites, Told
+from locktender.storage.deployments.writes import DeploymentWrites, Moved, Told
 from locktender.storage.kernel.database import OutcomeUnknown
 
 _log = structlog.stdlib.get_logger(__name__)
@@ -54,17 +55,23 @@ class CancelDeployment:
             ProblemError: it has ended in another way; the snapshot comes along.
             Unavailable: it moved under every try, or the database does not answer. Asking again is safe.
         """
-        told = Told(f"{by} asked to stop", json.dumps({"by": by}), actor="api", trace=json.dumps(trace))
+        doubtful = False
         for _ in range(_TRIES):
             row = await self._read(workspace, task_id)
             if self._satisfied(row):
+                if doubtful:
+                    # It was most likely our own write that landed, and only its answer got lost.
+                    await self._follow_up(task_id, row.task.status)
                 return snapshot(row, self._deadlines)
             try:
-                await self._write(row, by, told)
-            except (WrongState, OutcomeUnknown):
+                moved = await self._write(row, by, json.dumps(trace))
+            except WrongState:
+                continue
+            except OutcomeUnknown:
+                doubtful = True
                 continue
             await self._faults.reach("api.after-cancel")
-            await self._tell(task_id)
+            await self._follow_up(task_id, moved.status)
             return snapshot(await self._read(workspace, task_id), self._deadlines)
         raise Unavailable("the task keeps moving")
 
@@ -90,15 +97,23 @@ class CancelDeployment:
                     snapshot=current.model_dump_json(by_alias=True).encode(),
                 )
 
-    async def _write(self, row: SnapshotRow, by: str, told: Told) -> None:
+    async def _write(self, row: SnapshotRow, by: str, trace: str) -> Moved:
+        facts: dict[str, object] = {"by": by}
         if row.task.status in {TaskStatus.QUEUED, TaskStatus.BLOCKED}:
-            await self._writes.cancel(row.task.id, by, told)
-            self._custodian.drop(row.task.id)
-        else:
-            await self._writes.request_cancel(row.task.id, by, told)
+            final = settled(Timeline.model_validate_json(row.timeline), TaskStatus.CANCELLED)
+            facts |= {"reason": FailureReason.CANCELLED} | items(final)
+            said = f"cancelled by {by} before anything was applied"
+            return await self._writes.cancel(row.task.id, by, Told(said, json.dumps(facts), "api", trace))
+        told = Told(f"{by} asked to stop", json.dumps(facts), "api", trace)
+        return await self._writes.request_cancel(row.task.id, by, told)
 
-    async def _tell(self, task_id: UUID) -> None:
-        """Save the others their poll. The row is what counts, so nothing here may fail the cancel."""
+    async def _follow_up(self, task_id: UUID, status: str) -> None:
+        """Forget what no run will ask for, and save the others their poll.
+
+        The row is what counts, so nothing here may fail the cancel.
+        """
+        if status == TaskStatus.CANCELLED:
+            self._custodian.drop(task_id)
         self._bus.poke("outbox")
         try:
             await self._bus.publish(subjects.cancel(task_id), b"")

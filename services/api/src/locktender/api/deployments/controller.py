@@ -1,41 +1,38 @@
 """The routes of deployment tasks: HTTP in, a use case, HTTP out. Nothing is decided here."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 from uuid import UUID
 
-from litestar import Request, get, post
+from litestar import get, post
 from litestar.handlers import HTTPRouteHandler
 from litestar.response.streaming import ASGIStreamingResponse
 from litestar.types import ASGIApp
 
 from locktender.api.deployments.cancel import CancelDeployment
 from locktender.api.deployments.create import CreateDeployment, Order, task_path
+from locktender.api.deployments.input import SubmitInputs
 from locktender.api.deployments.preview import PreviewDeployment
 from locktender.api.deployments.queries import DeploymentQueries, Listing
+from locktender.api.deployments.redeploy import RedeployQueries
 from locktender.api.deployments.streams import DeploymentStreams
 from locktender.api.http.auth import Gate
-from locktender.api.http.authorize import Kind, Principal, Verb
+from locktender.api.http.authorize import Principal, Verb
 from locktender.api.http.body import read_json
+from locktender.api.http.gated import HttpRequest, Method, gated
 from locktender.api.http.idempotency import idempotency_key
-from locktender.api.http.query import Query, is_name, row_id
+from locktender.api.http.query import Query, row_id
 from locktender.api.http.responses import Answer, json_answer, snapshot_answer
 from locktender.api.http.sse import event_stream
 from locktender.api.http.tracing import Tracing
 from locktender.api.settings import RequestLimits
 from locktender.contracts.deployments.flow import TaskStatus
 from locktender.contracts.deployments.models import EventPage
-from locktender.contracts.kernel.errors import NotFound
 
 TASKS = "/workspaces/{workspace:str}/deployment-tasks"
 PREVIEW = TASKS + ":preview"
 TASK = TASKS + "/{task_id:str}"
-PROJECT_STREAM = "/workspaces/{workspace:str}/projects/{project:str}/deployment-tasks/stream"
 _CLIENTS = frozenset({"api", "cli", "ui", "chat"})
 _MOST = 2**53
-
-HttpRequest = Request[Any, Any, Any]
-Method = Callable[[HttpRequest, Principal], Awaitable[ASGIApp]]
 
 
 class DeploymentRoutes:
@@ -48,6 +45,8 @@ class DeploymentRoutes:
         create: CreateDeployment,
         preview: PreviewDeployment,
         cancel: CancelDeployment,
+        submit: SubmitInputs,
+        redeploys: RedeployQueries,
         queries: DeploymentQueries,
         streams: DeploymentStreams,
         limits: RequestLimits,
@@ -57,6 +56,8 @@ class DeploymentRoutes:
         self._create = create
         self._preview = preview
         self._cancel = cancel
+        self._submit = submit
+        self._redeploys = redeploys
         self._queries = queries
         self._streams = streams
         self._limits = limits
@@ -71,9 +72,11 @@ class DeploymentRoutes:
             get(TASK)(self._gated(Verb.READ, self.show)),
             get(TASK + "/events")(self._gated(Verb.READ, self.events)),
             get(TASK + "/plan")(self._gated(Verb.READ, self.plan)),
+            get(TASK + "/source")(self._gated(Verb.READ, self.source)),
+            get(TASK + "/redeploy")(self._gated(Verb.READ, self.redeploy)),
+            post(TASK + "/input")(self._gated(Verb.SUBMIT, self.submit)),
             post(TASK + "/cancel")(self._gated(Verb.CANCEL, self.cancel)),
             get(TASK + "/timeline/stream")(self._gated(Verb.WATCH, self.watch_task)),
-            get(PROJECT_STREAM)(self._gated(Verb.WATCH, self.watch_project)),
         ]
 
     async def create(self, request: HttpRequest, by: Principal) -> Answer:
@@ -81,16 +84,16 @@ class DeploymentRoutes:
         workspace = _workspace(request)
         key = idempotency_key(request.headers.get("idempotency-key"))
         document = await read_json(request, self._limits.body_seconds)
-        client = request.headers.get("locktender-client", "api").lower()
         with self._tracing.span("deployment_task.create", request.headers) as trace:
-            order = Order(workspace, by.name, client if client in _CLIENTS else "api", key, trace)
+            order = Order(workspace, by.name, _client(request), key, trace)
             made = await self._create(order, document)
         headers = {"Location": task_path(workspace, made.snapshot.task.id)}
         return snapshot_answer(made.snapshot, status=201 if made.fresh else 200, headers=headers)
 
     async def preview(self, request: HttpRequest, _: Principal) -> Answer:
         """What a create with the same body would do. Nothing is stored."""
-        return json_answer(await self._preview(await read_json(request, self._limits.body_seconds)))
+        document = await read_json(request, self._limits.body_seconds)
+        return json_answer(await self._preview(_workspace(request), document))
 
     async def list(self, request: HttpRequest, _: Principal) -> Answer:
         """One page."""
@@ -120,6 +123,22 @@ class DeploymentRoutes:
         """What the latest run was going to do."""
         return json_answer(await self._queries.plan(_workspace(request), _task_id(request)))
 
+    async def source(self, request: HttpRequest, _: Principal) -> Answer:
+        """What the task deploys, as it is stored."""
+        return json_answer(await self._redeploys.source(_workspace(request), _task_id(request)))
+
+    async def redeploy(self, request: HttpRequest, _: Principal) -> Answer:
+        """Whether the task can be redeployed, and what that means."""
+        return json_answer(await self._redeploys.outlook(_workspace(request), _task_id(request)))
+
+    async def submit(self, request: HttpRequest, by: Principal) -> Answer:
+        """The task with its inputs on their way."""
+        task_id = _task_id(request)
+        document = await read_json(request, self._limits.body_seconds)
+        with self._tracing.span("deployment_task.input", request.headers) as trace:
+            order = Order(_workspace(request), by.name, _client(request), None, trace)
+            return snapshot_answer(await self._submit(order, task_id, document))
+
     async def cancel(self, request: HttpRequest, by: Principal) -> Answer:
         """The task as the cancel left it."""
         with self._tracing.span("deployment_task.cancel", request.headers) as trace:
@@ -132,25 +151,17 @@ class DeploymentRoutes:
         await self._queries.snapshot(workspace, task_id)
         return event_stream(self._streams.timeline(workspace, task_id, int(last) if _is_revision(last) else None))
 
-    async def watch_project(self, request: HttpRequest, _: Principal) -> ASGIStreamingResponse:
-        """The tasks of one project as they change."""
-        project = str(request.path_params["project"])
-        if not is_name(project):
-            raise NotFound("project", "with this name")
-        return event_stream(self._streams.project(_workspace(request), project))
-
     def _gated(self, verb: Verb, method: Method) -> Callable[..., Awaitable[ASGIApp]]:
-        """A function, not a method: the framework copies its handlers, and with a method all that hangs on it."""
-        gate = self._gate
-
-        async def handler(request: HttpRequest) -> ASGIApp:
-            return await method(request, await gate.admit(request, Kind.DEPLOYMENT_TASK, verb))
-
-        return handler
+        return gated(self._gate, verb, method)
 
 
 def _workspace(request: HttpRequest) -> str:
     return str(request.path_params["workspace"])
+
+
+def _client(request: HttpRequest) -> str:
+    client = request.headers.get("locktender-client", "api").lower()
+    return client if client in _CLIENTS else "api"
 
 
 def _task_id(request: HttpRequest) -> UUID:

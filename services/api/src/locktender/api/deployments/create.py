@@ -1,19 +1,23 @@
 """The use case of `POST …/deployment-tasks`."""
 
+import asyncio
 import json
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 import structlog
 
-from locktender.api.deployments.source import Examined, Examiner
+from locktender.api.deployments.examined import Before, Examined
+from locktender.api.deployments.lineage import Lineage
+from locktender.api.deployments.source import Examiner
 from locktender.api.deployments.views import created_message, created_payload, snapshot, snapshot_of_new
 from locktender.api.http.idempotency import NO_DIGEST, Digests
 from locktender.api.http.problems import ProblemError
 from locktender.contracts.deployments.models import Snapshot
 from locktender.contracts.deployments.policy import Deadlines
-from locktender.contracts.kernel.errors import Unavailable
+from locktender.contracts.kernel.errors import Conflict, NotFound, Unavailable
 from locktender.contracts.kernel.faults import FaultPoints
 from locktender.contracts.kernel.ids import new_id
 from locktender.contracts.kernel.problems import Problem
@@ -21,13 +25,16 @@ from locktender.runtime.bus import Bus
 from locktender.runtime.custody import Custodian
 from locktender.storage.deployments.create import NewTask
 from locktender.storage.deployments.reads import DeploymentReads
-from locktender.storage.deployments.writes import DeploymentWrites
+from locktender.storage.deployments.writes import ACTIVE_SUCCESSOR, DeploymentWrites
 from locktender.storage.kernel.database import OutcomeUnknown
 
 _log = structlog.stdlib.get_logger(__name__)
 
 _CUSTODY_MARGIN_SECONDS = 60.0
 """A runner may claim at the very end of the start deadline, and asks only then."""
+
+_TRIES = 4
+"""Inserts of one redeploy, while others that redeploy the same task come and go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,7 @@ class CreateDeployment:
         custodian: Custodian,
         custodian_name: str,
         examiner: Examiner,
+        lineage: Lineage,
         digests: Digests,
         deadlines: Deadlines,
         bus: Bus,
@@ -70,6 +78,7 @@ class CreateDeployment:
         self._custodian = custodian
         self._custodian_name = custodian_name
         self._examiner = examiner
+        self._lineage = lineage
         self._digests = digests
         self._deadlines = deadlines
         self._bus = bus
@@ -80,37 +89,70 @@ class CreateDeployment:
 
         Raises:
             Rejected: the request cannot be accepted.
-            ProblemError: the idempotency key belongs to another request.
+            NotFound: its predecessor does not exist, or not any more.
+            ProblemError: the idempotency key belongs to another request, or the predecessor cannot be redeployed.
             Unavailable: no room in custody, or the database does not answer. With an idempotency key, asking again is
                 always safe.
         """
         task_id = new_id()
-        examined = await self._examiner.examine(document, task_id)
+
+        async def predecessor(before: UUID) -> Before:
+            return await self._lineage.predecessor(order.workspace, before)
+
+        try:
+            examined = await self._examiner.examine(document, task_id, predecessor)
+        except NotFound as gone:
+            return await self._made_before(order, gone)
         task = self._new_task(task_id, order, examined)
         if examined.secrets is not None:
             self._custodian.hold(task.id, examined.secrets, self._deadlines.start + _CUSTODY_MARGIN_SECONDS)
         try:
             await self._faults.reach("api.before-insert")
-            created_at = await self._writes.create(task)
+            created_at = await self._insert(task)
         except OutcomeUnknown:
             return await self._after_unknown(order, task)
+        except asyncio.CancelledError:
+            # The insert goes on without its caller, and its run will ask. Custody ends by its own time otherwise.
+            raise
         except BaseException:
             self._custodian.drop(task.id)
             raise
         if created_at is None:
             self._custodian.drop(task.id)
-            return await self._known(order, task)
+            return await self._not_made(order, task)
         await self._faults.reach("api.after-insert")
         self._bus.poke("outbox")
-        return Created(snapshot_of_new(task, examined, created_at, self._deadlines), fresh=True)
+        return Created(await self._as_made(task, examined, created_at), fresh=True)
+
+    async def _insert(self, task: NewTask) -> datetime | None:
+        """When the task was made, as `DeploymentWrites.create` says. Of two that redeploy one task, one gets through.
+
+        The other is told of the winner. If that has ended by then, the way is free again.
+        """
+        for _ in range(_TRIES):
+            try:
+                return await self._writes.create(task)
+            except Conflict as conflict:
+                if conflict.rule != ACTIVE_SUCCESSOR or task.predecessor_id is None:
+                    raise
+                await self._lineage.refuse_second(task.workspace, task.predecessor_id)
+        raise Unavailable("others redeploy the same task again and again")
+
+    async def _as_made(self, task: NewTask, examined: Examined, created_at: datetime) -> Snapshot:
+        """What was made. A redeploy has what only its row tells, such as the name that it inherits."""
+        row = None if task.predecessor_id is None else await self._reads.snapshot(task.workspace, task.id)
+        if row is not None:
+            return snapshot(row, self._deadlines)
+        return snapshot_of_new(task, examined, created_at, self._deadlines)
 
     def _new_task(self, task_id: UUID, order: Order, examined: Examined) -> NewTask:
+        redeploys = examined.redeploys
         return NewTask(
             id=task_id,
             workspace=order.workspace,
-            project=examined.project,
-            namespace=examined.namespace,
-            server=examined.server,
+            project=examined.place.project,
+            namespace=examined.place.namespace,
+            server=examined.place.server,
             display_name=examined.display_name,
             created_by=order.by,
             created_from=order.client,
@@ -123,10 +165,13 @@ class CreateDeployment:
             message=created_message(order.by, examined),
             payload=json.dumps(created_payload(order.by, examined)),
             trace=json.dumps(order.trace),
+            predecessor_id=None if redeploys is None else redeploys.predecessor,
+            inherit=redeploys is not None and redeploys.inherits,
         )
 
     def _digest(self, examined: Examined) -> bytes:
-        public = json.dumps([examined.source, examined.project, examined.namespace, examined.display_name])
+        before = None if examined.redeploys is None else str(examined.redeploys.predecessor)
+        public = json.dumps([examined.compared, before])
         return self._digests.make(public.encode(), examined.secrets or b"")
 
     async def _after_unknown(self, order: Order, task: NewTask) -> Created:
@@ -143,6 +188,23 @@ class CreateDeployment:
                 return await self._known(order, task)
         _log.warning("the outcome of an insert is unknown", task=str(task.id))
         raise Unavailable("the database went away; whether the task was created will show in the list")
+
+    async def _made_before(self, order: Order, gone: NotFound) -> Created:
+        """The task of a repeated request whose predecessor was removed meanwhile; else `gone` is the truth."""
+        known = None if order.key is None else await self._reads.known_request(order.workspace, order.by, order.key)
+        found = None if known is None else await self._reads.snapshot(order.workspace, known.id)
+        if found is None or found.task.predecessor_id != gone.key:
+            raise gone
+        return Created(snapshot(found, self._deadlines), fresh=False)
+
+    async def _not_made(self, order: Order, task: NewTask) -> Created:
+        """The task that the idempotency key belongs to; or else the predecessor was removed a moment ago."""
+        try:
+            return await self._known(order, task)
+        except _StillUnknown:
+            if task.predecessor_id is not None:
+                await self._lineage.predecessor(order.workspace, task.predecessor_id)
+            raise
 
     async def _known(self, order: Order, task: NewTask) -> Created:
         known = None if order.key is None else await self._reads.known_request(order.workspace, order.by, order.key)

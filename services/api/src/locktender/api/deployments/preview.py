@@ -1,62 +1,131 @@
 """The use case of `POST …/deployment-tasks:preview`."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+import json
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from uuid import UUID
 
-from locktender.api.deployments.source import Examined, Examiner
+from locktender.api.deployments.examined import Before, Examined, finding
+from locktender.api.deployments.lineage import Lineage
+from locktender.api.deployments.source import Examiner
 from locktender.api.deployments.withholding import secret_texts
+from locktender.api.http.body import pointer
 from locktender.api.http.problems import ProblemError
 from locktender.api.settings import PreviewLimits
+from locktender.api.templates.provisional import ProvisionalRenderer
 from locktender.contracts.deployments.models import ApplyOptions
-from locktender.contracts.deployments.plan import Plan, PlanSummary
+from locktender.contracts.deployments.plan import Plan, PlanSummary, Preview
 from locktender.contracts.deployments.plan_texts import cleaned
 from locktender.contracts.kernel.clock import Clock
-from locktender.contracts.kernel.errors import Finding, Pointer, Unavailable
+from locktender.contracts.kernel.errors import Finding, Pointer, Rejected, Unavailable
 from locktender.contracts.kernel.ids import new_id
 from locktender.contracts.kernel.problems import Problem
 from locktender.integrations.kube.access import ClusterAccess
 from locktender.integrations.kube.client import KubeClient
 from locktender.integrations.kube.errors import KubeError, KubeUnavailable
 from locktender.integrations.kube.explain import explain
+from locktender.integrations.kube.json_value import JsonObject
+from locktender.integrations.kube.limits import ManifestLimits
+from locktender.integrations.kube.manifests import Manifest, parse_manifests
 from locktender.integrations.kube.planning import survey
+from locktender.integrations.kube.secrets import is_withheld
 from locktender.integrations.kube.stamps import Stamp
+from locktender.integrations.templates.faults import TemplateFault
 from locktender.runtime.scrub import Scrubber
 
-_NOTHING = Plan(documents=(), summary=PlanSummary())
+_NOTHING = Preview(documents=(), summary=PlanSummary())
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What the cluster is asked about, and the texts that no answer may repeat."""
+
+    manifests: Sequence[Manifest] = field(repr=False)
+    secrets: Sequence[str] = field(repr=False)
+    instance: str | None = None
 
 
 class PreviewDeployment:
     """Asks the cluster what a deployment would do. Nothing is stored, and credentials live as long as the request."""
 
-    def __init__(self, *, examiner: Examiner, limits: PreviewLimits, clock: Clock) -> None:
+    def __init__(
+        self,
+        *,
+        examiner: Examiner,
+        lineage: Lineage,
+        renderer: ProvisionalRenderer,
+        manifests: ManifestLimits,
+        limits: PreviewLimits,
+        clock: Clock,
+    ) -> None:
         self._examiner = examiner
+        self._lineage = lineage
+        self._renderer = renderer
+        self._manifests = manifests
         self._limits = limits
         self._clock = clock
         self._turns = asyncio.Semaphore(limits.at_once)
 
-    async def __call__(self, document: dict[str, object]) -> Plan:
+    async def __call__(self, workspace: str, document: dict[str, object]) -> Preview:
         """The plan for what a create with the same `document` would deploy. No secret value is in it.
 
         Raises:
-            Rejected: a create would not accept it either.
-            ProblemError: the cluster is away, or refuses the credentials.
+            Rejected: a create would not accept it either, or its run would ask for values first.
+            NotFound: there is no such predecessor.
+            ProblemError: the cluster is away, or refuses the credentials; or the predecessor cannot be redeployed.
             Unavailable: too many previews are under way.
         """
-        examined = await self._examiner.examine(document, new_id())
+
+        async def predecessor(before: UUID) -> Before:
+            return await self._lineage.predecessor(workspace, before)
+
+        examined = await self._examiner.examine(document, new_id(), predecessor)
         if examined.access is None:
             return _NOTHING
         async with self._turn():
-            plan = await self._asked(examined, examined.access)
-        return cleaned(plan, Scrubber(secret_texts(examined.manifests, examined.access)).text)
+            subject = await self._subject(examined, examined.access)
+            plan = await self._asked(examined, subject.manifests, examined.access)
+        told = cleaned(plan, Scrubber(subject.secrets).text)
+        return Preview(documents=told.documents, summary=told.summary, instance=subject.instance)
 
-    async def _asked(self, examined: Examined, access: ClusterAccess) -> Plan:
+    async def _subject(self, examined: Examined, access: ClusterAccess) -> _Subject:
+        if examined.template is None:
+            if any(is_withheld(each.body) for each in examined.manifests):
+                words = "the values of its Secrets are not stored, so nothing can be planned; send the source"
+                raise Rejected([finding("/source", words, "source-needed")])
+            return _Subject(examined.manifests, secret_texts(examined.manifests, access))
+        template = examined.template
+        if template.missing:
+            raise Rejected(
+                [finding(f"/inputs{pointer(key)}", f"{key[:60]} is required", "required") for key in template.missing]
+            )
+        try:
+            made = await self._renderer(template.package, template.variables, template.inputs, examined.place.namespace)
+        except TemplateFault as fault:
+            raise Rejected([fault.finding("/source")]) from None
+        manifests = self._parsed(made.documents, [*made.secrets, *template.secrets])
+        secrets = [*secret_texts(manifests, access), *made.secrets, *template.secrets]
+        return _Subject(manifests, secrets, made.instance)
+
+    def _parsed(self, documents: Sequence[JsonObject], secrets: Sequence[str]) -> list[Manifest]:
+        text = "\n---\n".join(json.dumps(document, ensure_ascii=False) for document in documents)
+        try:
+            return parse_manifests(text, limits=self._manifests, pointer="/source")
+        except Rejected as refusal:
+            # What is told of an object may repeat a value that became part of its name.
+            clean = Scrubber(secrets).text
+            findings = [replace(each, message=clean(each.message)) for each in refusal.findings]
+        raise Rejected(findings)
+
+    async def _asked(self, examined: Examined, manifests: Sequence[Manifest], access: ClusterAccess) -> Plan:
         try:
             async with KubeClient(access, read_seconds=self._limits.seconds) as client:
                 found = await survey(
                     client,
-                    examined.manifests,
-                    namespace=examined.namespace,
+                    manifests,
+                    namespace=examined.place.namespace or "default",
                     options=examined.apply or ApplyOptions(),
                     stamp=Stamp(new_id(), 0),
                     clock=self._clock,

@@ -2,20 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from uuid import UUID
 
 from locktender.api.deployments import views
+from locktender.api.deployments.projections import Board, Shown
 from locktender.api.http.paging import Cursors
 from locktender.api.http.problems import ProblemError
 from locktender.contracts.deployments.flow import TaskStatus
-from locktender.contracts.deployments.models import EventView, Projection, Snapshot, TaskPage, Timeline
+from locktender.contracts.deployments.models import EventView, Snapshot, TaskPage
 from locktender.contracts.deployments.plan import Plan
 from locktender.contracts.deployments.policy import Deadlines
 from locktender.contracts.kernel.errors import NotFound
 from locktender.contracts.kernel.problems import Problem
+from locktender.storage.deployments.projections import ProjectionReads
 from locktender.storage.deployments.reads import DeploymentReads, Position
-
-PROJECTIONS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,22 @@ class DeploymentQueries:
             await self.snapshot(workspace, task_id)
         return views.events(rows)
 
-    async def projections(self, workspace: str, project: str) -> list[Projection]:
-        """The newest tasks of a project, at most 100."""
-        rows = await self._reads.projections(workspace, project, PROJECTIONS)
-        return [views.projection(row.task, Timeline.model_validate_json(row.timeline)) for row in rows]
+
+class ProjectionQueries:
+    """Looks at the tasks of a project as its canvas and its dock show them.
+
+    `grace_seconds`: how long a canvas goes on to show a completed task.
+    """
+
+    def __init__(self, reads: ProjectionReads, grace_seconds: float) -> None:
+        self._reads = reads
+        self._grace = timedelta(seconds=grace_seconds)
+
+    async def board(self, project: tuple[str, str]) -> Board:
+        """The newest tasks of a project, given as workspace and name; at most 100."""
+        return Board(await self._reads.newest(*project), self._grace)
+
+    async def shown(self, task: tuple[str, UUID]) -> Shown | None:
+        """One task, given as workspace and id; None when the workspace has no such task."""
+        row = await self._reads.one(*task)
+        return None if row is None else Shown(row, self._grace)

@@ -4,13 +4,13 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
-from locktender.api.deployments.source import Examined
-from locktender.contracts.deployments.cards import CardStatus
+from locktender.api.deployments.examined import Examined
 from locktender.contracts.deployments.events import CREATED
 from locktender.contracts.deployments.flow import TaskPhase, TaskStatus
 from locktender.contracts.deployments.inputs import Asked
-from locktender.contracts.deployments.models import EventView, Failure, Projection, Snapshot, TaskView, Timeline
+from locktender.contracts.deployments.models import EventView, Failure, Snapshot, TaskView, Timeline
 from locktender.contracts.deployments.policy import Deadlines, Waiting, blocked_by, deadline_at, settled
+from locktender.contracts.deployments.presentation import Facts, present
 from locktender.storage.deployments.create import NewTask
 from locktender.storage.deployments.reads import SnapshotRow, TaskRow
 from locktender.storage.kernel.database import Row
@@ -23,6 +23,7 @@ def task_view(row: TaskRow, deadlines: Deadlines) -> TaskView:
         status, phase, row.runner, row.created_at, row.lease_claimed_at, row.cancel_requested_at, row.wait_until,
         row.resume_requested_at,
     )  # fmt: skip
+    shown = present(Facts(status, row.cancel_requested_at is not None, row.resume_requested_at is not None))
     return TaskView(
         id=row.id,
         workspace=row.workspace,
@@ -33,6 +34,8 @@ def task_view(row: TaskRow, deadlines: Deadlines) -> TaskView:
         runner=row.runner,
         status=status,
         phase=phase,
+        presentation=shown.state,
+        actions=shown.actions,
         epoch=row.lease_epoch,
         revision=row.revision,
         created_by=row.created_by,
@@ -89,6 +92,7 @@ def snapshot_of_new(task: NewTask, examined: Examined, created_at: datetime, dea
         completed_at=None,
         created_at=created_at,
         updated_at=created_at,
+        predecessor_id=task.predecessor_id,
     )
     created = EventView(
         revision=1,
@@ -105,7 +109,13 @@ def snapshot_of_new(task: NewTask, examined: Examined, created_at: datetime, dea
 
 def created_payload(by: str, examined: Examined) -> dict[str, object]:
     """The facts of the first event; how the documents are applied is among them, because somebody decided it."""
-    facts: dict[str, object] = {"by": by, "documents": len(examined.manifests)}
+    facts: dict[str, object] = {"by": by} | examined.facts
+    if examined.redeploys is not None:
+        facts |= {
+            "predecessor": str(examined.redeploys.predecessor),
+            "edited": examined.redeploys.edited,
+            "inherits": examined.redeploys.inherits,
+        }
     if examined.apply is not None:
         facts["apply"] = examined.apply.model_dump(mode="json", by_alias=True)
     return facts
@@ -113,9 +123,10 @@ def created_payload(by: str, examined: Examined) -> dict[str, object]:
 
 def created_message(by: str, examined: Examined) -> str:
     """The first event in words."""
-    count = len(examined.manifests)
-    noun = "one document" if count == 1 else f"{count} documents"
-    words = [f"asked for by {by}: {noun} into project {examined.project}"]
+    words = [f"asked for by {by}: {examined.words} into project {examined.place.project}"]
+    if examined.redeploys is not None:
+        how = "with changes" if examined.redeploys.edited else "as it was"
+        words.append(f"redeploys {examined.redeploys.predecessor} {how}")
     if examined.apply is not None and examined.apply.force:
         words.append("fields are taken over from others")
     if examined.apply is not None and examined.apply.replace:
@@ -132,21 +143,3 @@ def event_view(row: Row) -> EventView:
     """One event."""
     names = ("revision", "kind", "status", "epoch", "actor", "message", "created_at")
     return EventView.model_validate({name: row[name] for name in names} | {"payload": json.loads(row["payload"])})
-
-
-def projection(row: TaskRow | TaskView, timeline: Timeline) -> Projection:
-    """A task in the list of its project."""
-    required = [card for card in timeline.cards if card.required]
-    return Projection(
-        id=row.id,
-        project=row.project,
-        display_name=row.display_name,
-        status=TaskStatus(row.status),
-        phase=TaskPhase(row.phase),
-        revision=row.revision,
-        cancel_requested_at=row.cancel_requested_at,
-        ready=sum(card.status is CardStatus.RUNNING for card in required),
-        total=len(required),
-        completed_at=row.completed_at,
-        updated_at=row.updated_at,
-    )

@@ -9,6 +9,7 @@ from locktender.integrations.kube.access import ClusterAccess
 from locktender.integrations.kube.json_value import Json, JsonObject, as_object
 from locktender.integrations.kube.manifests import Manifest
 from locktender.integrations.kube.secrets import WITHHELD, is_secret, split_secrets, withheld
+from locktender.runtime.scrub import Scrubber
 from locktender.runtime.spellings import spellings
 
 SHORTEST = 8
@@ -96,3 +97,15 @@ def _replaced(value: Json, found: list[str]) -> Json:
 
 def _keys(body: JsonObject) -> list[str]:
     return [f"{field}/{key}" for field in _FIELDS for key in as_object(body.get(field))]
+
+
+def scrubbed(text: str, values: Iterable[str]) -> str:
+    """`text` with every secret value of four or more characters masked."""
+    return Scrubber(values).text(text)
+
+
+def repeats(text: str, values: Iterable[str]) -> bool:
+    """Whether a secret value that is no ordinary word stands in `text`, in whatever spelling, or is all of it."""
+    known = list(values)
+    long = [value for value in known if len(value) >= SHORTEST]
+    return text in known or bool(Scrubber(long).spans(text))

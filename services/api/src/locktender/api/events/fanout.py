@@ -1,15 +1,19 @@
 """From events on the bus to the streams of this process."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from locktender.api.events.consumer import EventConsumer, Subscribed
 from locktender.api.events.feeds import Feed
 from locktender.contracts.deployments.events import TaskEvent
+from locktender.contracts.kernel.clock import Clock
 from locktender.contracts.kernel.errors import Unavailable
 from locktender.runtime.bus import Bus
+
+_PULSE_SECONDS = 0.25
+"""How exactly a stream is woken at its alarm. One pulse serves all of them, and an idle stream costs none."""
 
 
 @dataclass(slots=True)
@@ -32,6 +36,7 @@ class Fanout:
         self._group = group
         self._most = most
         self._topics: dict[str, _Topic] = {}
+        self._companions: list[asyncio.Task[None]] = []
         self._open = 0
         self._closed = False
 
@@ -78,16 +83,40 @@ class Fanout:
 
     def look_at_everything(self) -> None:
         """Tell every feed that events may have been missed."""
-        for topic in self._topics.values():
-            for feed in topic.feeds:
-                feed.look_at_everything()
+        for feed in self._feeds():
+            feed.look_at_everything()
+
+    def accompany(self, work: Coroutine[None, None, None]) -> None:
+        """Run `work` in the background until the fan-out has ended; then it is cancelled."""
+        self._companions.append(self._group.create_task(work))
 
     def close(self) -> None:
         """End every stream at once, and open none any more."""
         self._closed = True
+        for feed in self._feeds():
+            feed.close()
+
+    def leave_companions(self) -> None:
+        """End what runs in the background."""
+        for companion in self._companions:
+            companion.cancel()
+
+    async def pulse(self, clock: Clock) -> None:
+        """Wake every feed whose alarm is due, and all of them when the events stop or come back. Until cancelled."""
+        connected = self.connected
+        while True:
+            await clock.sleep(_PULSE_SECONDS)
+            now = clock.monotonic()
+            for feed in self._feeds():
+                if feed.alarm <= now:
+                    feed.ring()
+            if self.connected is not connected:
+                connected = not connected
+                self.look_at_everything()
+
+    def _feeds(self) -> Iterator[Feed]:
         for topic in self._topics.values():
-            for feed in topic.feeds:
-                feed.close()
+            yield from topic.feeds
 
     async def _end(self, subject: str, topic: _Topic) -> None:
         async with topic.lock:
@@ -102,17 +131,19 @@ class Fanout:
 
 @asynccontextmanager
 async def open_fanout(
-    bus: Bus, consumer: EventConsumer, *, most: int
+    bus: Bus, consumer: EventConsumer, clock: Clock, *, most: int
 ) -> AsyncGenerator[tuple[Fanout, asyncio.TaskGroup]]:
     """A fan-out, and the group that owns what it does in the background; both end with the context."""
     async with asyncio.TaskGroup() as group:
         fanout = Fanout(bus, consumer, group, most=most)
         forget = bus.on_reconnect(fanout.look_at_everything)
+        fanout.accompany(fanout.pulse(clock))
         try:
             yield fanout, group
         finally:
             forget()
             fanout.close()
+            fanout.leave_companions()
 
 
 def _told(topic: _Topic) -> Callable[[TaskEvent, bool], None]:

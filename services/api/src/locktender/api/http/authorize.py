@@ -11,6 +11,7 @@ class Kind(StrEnum):
     """What can be acted on."""
 
     DEPLOYMENT_TASK = "deployment-task"
+    TEMPLATE = "template"
 
 
 class Verb(StrEnum):
@@ -21,6 +22,9 @@ class Verb(StrEnum):
     LIST = "list"
     WATCH = "watch"
     CANCEL = "cancel"
+    SUBMIT = "submit"
+    """Answer what a task asks for."""
+    PLACE = "place"
 
 
 class Decision(StrEnum):

@@ -20,17 +20,25 @@ _WORDS = {
 }
 
 
-def validated(kind: type[M], document: object, tagged: Sequence[str]) -> tuple[M | None, list[Finding]]:
-    """The model, or every fault. `tagged` names the members that are unions, whose paths pydantic lengthens."""
+def validated(
+    kind: type[M], document: object, tagged: Sequence[str] = (), scalars: Sequence[str] = ()
+) -> tuple[M | None, list[Finding]]:
+    """The model, or every fault.
+
+    `tagged` names the members that are unions, and `scalars` those whose values are any scalar: pydantic lengthens the
+    paths of both, and tells of each kind of scalar that a value is not.
+    """
     try:
         return kind.model_validate(document, by_alias=True, by_name=False), []
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False, include_context=False)
-        return None, [_finding(fault, tagged) for fault in faults]
+        return None, list(dict.fromkeys(_finding(fault, tagged, scalars) for fault in faults))
 
 
-def _finding(fault: ErrorDetails, tagged: Sequence[str]) -> Finding:
+def _finding(fault: ErrorDetails, tagged: Sequence[str], scalars: Sequence[str]) -> Finding:
     path = list(fault["loc"])
+    if len(path) > 2 and path[0] in scalars:  # noqa: PLR2004 - member, key, kind of scalar
+        return Finding(pointer(*path[:2]), "use a text, a number, true or false", "not-a-scalar")
     if len(path) > 1 and path[0] in tagged:
         del path[1]
     code, message = _WORDS.get(fault["type"], (fault["type"].replace("_", "-"), fault["msg"]))

@@ -13,9 +13,26 @@ from pydantic.json_schema import models_json_schema
 
 from locktender.api.http.operations import JSON, OPERATIONS, SSE, Answer, Operation
 from locktender.api.http.problems import MEDIA_TYPE
+from locktender.contracts.deployments.canvas import PlaceCanvas
+from locktender.contracts.deployments.catalogue import (
+    RenderedTemplate,
+    RenderTemplate,
+    TemplateDetail,
+    TemplateList,
+)
 from locktender.contracts.deployments.flow import TaskStatus
-from locktender.contracts.deployments.models import CreateTask, EventPage, Projection, Snapshot, TaskPage
-from locktender.contracts.deployments.plan import Plan
+from locktender.contracts.deployments.inputs import SubmitInput
+from locktender.contracts.deployments.models import (
+    CreateTask,
+    EventPage,
+    Projection,
+    ProjectionList,
+    Snapshot,
+    TaskPage,
+)
+from locktender.contracts.deployments.plan import Plan, Preview
+from locktender.contracts.deployments.presentation import PresentationTable
+from locktender.contracts.deployments.redeploy import RedeployView, SourceView
 from locktender.contracts.kernel.ids import NAME_PATTERN
 from locktender.contracts.kernel.problems import Problem
 
@@ -111,7 +128,7 @@ def _by_status(operation: Operation) -> dict[str, list[Problem]]:
 
 
 def _in_path(operation: Operation) -> list[str]:
-    names = {"{workspace}": "Workspace", "{taskId}": "TaskId", "{project}": "Project"}
+    names = {"{workspace}": "Workspace", "{taskId}": "TaskId", "{project}": "Project", "{template}": "Template"}
     return [component for place, component in names.items() if place in operation.path]
 
 
@@ -123,7 +140,18 @@ def _schemas() -> Json:
             (TaskPage, "serialization"),
             (EventPage, "serialization"),
             (Plan, "serialization"),
+            (Preview, "serialization"),
+            (SubmitInput, "validation"),
+            (SourceView, "serialization"),
+            (RedeployView, "serialization"),
+            (TemplateList, "serialization"),
+            (TemplateDetail, "serialization"),
+            (RenderTemplate, "validation"),
+            (RenderedTemplate, "serialization"),
             (Projection, "serialization"),
+            (ProjectionList, "serialization"),
+            (PlaceCanvas, "validation"),
+            (PresentationTable, "serialization"),
         ],
         ref_template="#/components/schemas/{model}",
     )
@@ -147,6 +175,11 @@ _PARAMETERS: Json = {
     "Workspace": _given("path", "workspace", _NAME, "The tenant. One that is not yours does not exist for you."),
     "TaskId": _given("path", "taskId", {"type": "string", "format": "uuid"}, "The task."),
     "Project": _given("path", "project", _NAME, "A group of tasks in the workspace."),
+    "Template": _given(
+        "path", "template", {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$"},
+        "A name in the catalogue.",
+    ),
+    "Search": _given("query", "search", {"type": "string", "maxLength": 200}, "Only templates with all these words."),
     "IdempotencyKey": _given(
         "header", "Idempotency-Key", {"type": "string", "pattern": "^[\\x21-\\x7e]{1,255}$"},
         "The same key with the same request makes one task, however often it is sent.",
@@ -157,7 +190,7 @@ _PARAMETERS: Json = {
     ),
     "Traceparent": _given("header", "traceparent", _TEXT, "W3C trace context; it travels on with the task."),
     "LastEventId": _given(
-        "header", "Last-Event-ID", _TEXT, "The revision that the reader knows; anything else is as good as none."
+        "header", "Last-Event-ID", _TEXT, "The last id that was received. One that is not ours is as good as none."
     ),
     "Status": _given(
         "query", "status", {"type": "array", "items": _STATUSES}, "Only tasks in these statuses.", explode=True
@@ -168,12 +201,13 @@ _PARAMETERS: Json = {
         "query", "limit", {"type": "integer", "minimum": 1, "maximum": 200, "default": 100}, "Entries at most."
     ),
     "After": _given(
-        "query", "after", {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0}, "The revision known."
+        "query", "after", {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0},
+        "The revision of the last event known. A page with fewer than `limit` events is the last one so far.",
     ),
 }  # fmt: skip
 
 _HEADERS: Json = {
-    "ETag": {"schema": _TEXT, "description": "The revision of the task, in quotes."},
+    "ETag": {"schema": _TEXT, "description": "In quotes. For a task: its revision."},
     "Location": {"schema": _TEXT, "description": "The address of the task."},
     "Retry-After": {"schema": {"type": "string"}, "description": "Seconds after which to try again."},
     "WWW-Authenticate": {"schema": _TEXT, "description": "How to prove who you are."},

@@ -6,7 +6,10 @@ from locktender.contracts.kernel.problems import Problem
 
 TASKS = "/v1/workspaces/{workspace}/deployment-tasks"
 TASK = TASKS + "/{taskId}"
-PROJECT_STREAM = "/v1/workspaces/{workspace}/projects/{project}/deployment-tasks/stream"
+TEMPLATES = "/v1/workspaces/{workspace}/templates"
+TEMPLATE = TEMPLATES + "/{template}"
+PROJECT_TASKS = "/v1/workspaces/{workspace}/projects/{project}/deployment-tasks"
+PROJECT_STREAM = PROJECT_TASKS + "/stream"
 
 JSON = "application/json"
 SSE = "text/event-stream"
@@ -57,16 +60,19 @@ OPERATIONS = (
             Answer(200, "The same request made this task before.", "Snapshot", headers=("ETag", "Location")),
         ),
         problems=(
-            Problem.INVALID_REQUEST, Problem.IDEMPOTENCY_MISMATCH, Problem.TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE,
+            Problem.INVALID_REQUEST, Problem.IDEMPOTENCY_MISMATCH, Problem.NOT_REDEPLOYABLE, Problem.ALREADY_REDEPLOYED,
+            Problem.TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE,
         ),
         parameters=("IdempotencyKey", "Client", "Traceparent"),
         body="CreateTask",
     ),
     Operation(
         "post", TASKS + ":preview", "previewDeploymentTask", "Ask what deploying would do; nothing is stored",
-        (Answer(200, "What would happen to each document, found out by dry runs, in the order of applying.", "Plan"),),
+        (Answer(200, "What would happen to each document, found out by dry runs, in the order of applying.",
+                "Preview"),),
         problems=(
-            Problem.INVALID_REQUEST, Problem.TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE, Problem.CLUSTER_REFUSED,
+            Problem.INVALID_REQUEST, Problem.NOT_REDEPLOYABLE, Problem.TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE,
+            Problem.CLUSTER_REFUSED,
             Problem.CLUSTER_UNAVAILABLE,
         ),
         body="CreateTask",
@@ -89,21 +95,84 @@ OPERATIONS = (
         (Answer(200, "The plan. Until a run has asked the cluster there is none: `not-found`.", "Plan"),),
     ),
     Operation(
+        "get", TASK + "/source", "getDeploymentSource", "What a task deploys, as it is stored",
+        (Answer(200, "The source without secret values, the target, and how it is applied.", "SourceView"),),
+    ),
+    Operation(
+        "get", TASK + "/redeploy", "getDeploymentRedeploy", "Whether a task can be redeployed, and what that means",
+        (Answer(200, "The outlook at this moment. Redeploy by creating a task with `predecessorTaskId`.",
+                "RedeployView"),),
+    ),
+    Operation(
+        "post", TASK + "/input", "submitDeploymentInput", "Answer what a blocked task asks for",
+        (Answer(200, "The inputs wait for a runner: `resumeRequestedAt` is set until one takes them.", "Snapshot",
+                headers=("ETag",)),),
+        problems=(
+            Problem.INVALID_REQUEST, Problem.NOT_WAITING, Problem.TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE,
+        ),
+        parameters=("Traceparent",),
+        body="SubmitInput",
+    ),
+    Operation(
         "post", TASK + "/cancel", "cancelDeploymentTask", "Stop a task; what was applied stays",
         (Answer(200, "Cancelled, or told to stop: then `cancelRequestedAt` is set.", "Snapshot", headers=("ETag",)),),
         problems=(Problem.NOT_CANCELLABLE,),
         parameters=("Traceparent",),
     ),
     Operation(
+        "patch", TASK + "/canvas-projection", "placeDeploymentTask", "Keep where a canvas shows a task",
+        (Answer(200, "The task, with the canvas that it has now.", "Projection", headers=("ETag",)),),
+        problems=(
+            Problem.INVALID_REQUEST, Problem.NOT_PLACEABLE, Problem.TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE,
+        ),
+        parameters=("Traceparent",),
+        body="PlaceCanvas",
+    ),
+    Operation(
         "get", TASK + "/timeline/stream", "watchDeploymentTask", "Follow a task",
         (Answer(200, f"{_STREAM_TEXT} Events: `snapshot` and `update` carry a Snapshot and its revision as id, "
-                "`removed`, and `end` after the last.", media_type=SSE),),
+                "`removed`, and `end` after the last. `resync` announces a snapshot that replaces all that was told.",
+                media_type=SSE),),
         parameters=("LastEventId",),
     ),
     Operation(
+        "get", PROJECT_TASKS, "listProjectDeploymentTasks", "Look at the newest tasks of a project",
+        (Answer(200, "At most 100, newest first.", "ProjectionList"),),
+    ),
+    Operation(
         "get", PROJECT_STREAM, "watchProjectDeploymentTasks", "Follow the tasks of a project",
-        (Answer(200, f"{_STREAM_TEXT} Events: `snapshot` with `projections`, `upsert` with `projection`, `remove`.",
+        (Answer(200, f"{_STREAM_TEXT} Events: `snapshot` with `projections`, `upsert` with `projection`, `remove`. "
+                "With the last id, the stream goes on from there; where it cannot, `resync` announces a snapshot.",
                 media_type=SSE),),
+        parameters=("LastEventId",),
+    ),
+    Operation(
+        "get", "/v1/presentation", "getPresentation", "How each state of a task is shown",
+        (Answer(200, "Every state: label, hue, attention, and what it allows.", "PresentationTable",
+                headers=("ETag",)),),
+        guarded=False,
+    ),
+    Operation(
+        "get", TEMPLATES, "listTemplates", "List the templates of the catalogue, or search them",
+        (Answer(200, "By name. Broken ones are listed with their fault.", "TemplateList"),),
+        problems=(Problem.INVALID_REQUEST,),
+        parameters=("Search",),
+    ),
+    Operation(
+        "get", TEMPLATE, "getTemplate", "Look at a template, and at what it asks for",
+        (Answer(200, "The template.", "TemplateDetail"),),
+        problems=(Problem.INVALID_REQUEST,),
+    ),
+    Operation(
+        "get", TEMPLATE + "/schema", "getTemplateSchema", "The JSON Schema (2020-12) of the inputs of a template",
+        (Answer(200, "The schema. Secret inputs are `writeOnly`."),),
+        problems=(Problem.INVALID_REQUEST,),
+    ),
+    Operation(
+        "post", TEMPLATE + ":render", "renderTemplate", "What a template would come to; nothing is kept",
+        (Answer(200, "The documents, with a provisional name and without secret values.", "RenderedTemplate"),),
+        problems=(Problem.INVALID_REQUEST, Problem.TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE),
+        body="RenderTemplate",
     ),
     Operation(
         "get", "/healthz", "isAlive", "Is the process alive?", (Answer(200, "It is.", "Alive"),), guarded=False

@@ -6,7 +6,7 @@ from pydantic import BaseModel
 from locktender.contracts.deployments.models import Snapshot
 
 _JSON = b"application/json"
-_NO_STORE = (b"cache-control", b"no-store")
+_NO_STORE = {"Cache-Control": "no-store"}
 
 
 class Answer:
@@ -18,8 +18,7 @@ class Answer:
         self._headers = [
             (b"content-type", _JSON),
             (b"content-length", str(len(body)).encode()),
-            _NO_STORE,
-            *[(name.lower().encode(), value.encode()) for name, value in headers.items()],
+            *[(name.lower().encode(), value.encode()) for name, value in (_NO_STORE | headers).items()],
         ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -9,10 +9,14 @@ HEARTBEAT = b": heartbeat\n\n"
 RETRY = b"retry: 1000\n\n"
 
 
-def frame(event: str, data: str, event_id: int | None = None) -> bytes:
+def frame(event: str, data: str, event_id: int | str | None = None) -> bytes:
     """One event. `data` is JSON on one line."""
     number = "" if event_id is None else f"id: {event_id}\n"
     return f"event: {event}\n{number}data: {data}\n\n".encode()
+
+
+RESYNC = frame("resync", '{"message": "what was told before may be incomplete; what follows is all there is"}')
+"""Says that a reader has to forget what it knows: the whole state follows."""
 
 
 def event_stream(frames: AsyncGenerator[bytes]) -> ASGIStreamingResponse:

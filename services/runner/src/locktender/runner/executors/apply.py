@@ -38,6 +38,11 @@ class Applying:
     announces its group; after an abort, and after the first document that does not get there, no further one is sent,
     and the ones of the group that were not sent are told as such; nothing is deleted but what the request says may be
     replaced.
+
+    Attributes:
+        made: uids of the objects that the cluster said were created by this run where there was none, by the index
+            of their document. An object whose answer got lost is not among them.
+        all_sent: whether the cluster has taken every document.
     """
 
     def __init__(
@@ -60,6 +65,8 @@ class Applying:
         self._planned: Mapping[int, PlannedDocument] = {}
         self._live: Mapping[int, Live] = {}
         self._notes: list[str] = []
+        self.made: dict[int, str] = {}
+        self.all_sent = False
 
     async def run(
         self,
@@ -92,6 +99,7 @@ class Applying:
                 await self._send(group, before)
                 done += len(group)
                 definitions.add(group)
+            self.all_sent = True
             await definitions.served()
         except Unserved as stop:
             words = {"reason": str(stop.reason), "message": str(stop), "hint": stop.hint}
@@ -170,6 +178,9 @@ class Applying:
             if not delivery.sent:
                 self._handle.stage(before)
             raise
+        finally:
+            if delivery.made is not None:
+                self.made[document.index] = delivery.made
         self._stage_delivered(document, delivered)
         self._notes += delivered.notes
         await self._faults.reach("runner.after-effect")

@@ -60,6 +60,7 @@ class Delivery:
 
     Attributes:
         sent: whether a write has begun. Before that, nothing can have changed.
+        made: the uid of the object, once the cluster has said that a write of ours created it where there was none.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Delivery:
         self._force = False
         self._notes: list[str] = []
         self.sent = False
+        self.made: str | None = None
 
     async def run(self, known: Known, *, look: bool, ran_before: bool = False) -> Delivered:
         """Bring it into the cluster.
@@ -113,6 +115,9 @@ class Delivery:
             except KubeImmutable as error:
                 await self._replace(error)
             else:
+                # The answer itself says so: what was not there a moment ago may be somebody else's by now.
+                if applied.outcome is Outcome.CREATED and not isinstance(self._first, Live):
+                    self.made = applied.live.uid
                 if not _is_going(applied.body):
                     return Delivered(applied.body, self._outcome(applied), notes=tuple(self._notes))
                 # What is being deleted takes changes and goes all the same.

@@ -1,8 +1,9 @@
 """The stored source as documents to apply."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from uuid import UUID
 
 from pydantic import ValidationError
@@ -12,13 +13,25 @@ from locktender.contracts.deployments.ordering import Phase, phase_of
 from locktender.contracts.deployments.readiness import is_required
 from locktender.contracts.deployments.wire import ObjectRef
 from locktender.contracts.kernel.errors import LocktenderError
-from locktender.integrations.kube.json_value import JsonObject, as_array, as_object, as_text
+from locktender.integrations.kube.json_value import JsonObject, as_array, as_object
 from locktender.integrations.kube.naming import named
-from locktender.integrations.kube.secrets import is_withheld
+from locktender.integrations.kube.withheld import asked_for, filled, is_incomplete, ref_of
 
 
 class ValuesMissing(LocktenderError):
-    """A stored `Secret` whose values custody did not bring."""
+    """Stored objects whose withheld values custody did not bring.
+
+    `fields` asks for them. It is empty when something was withheld that nobody can be asked for piece by piece.
+    """
+
+    def __init__(self, bodies: Sequence[JsonObject]) -> None:
+        self.fields = asked_for(bodies)
+        what = f"the values of {ref_of(bodies[0])}" + (f" and {len(bodies) - 1} more" if len(bodies) > 1 else "")
+        super().__init__(
+            f"{what} are never stored; enter them again"
+            if self.fields
+            else f"{what} were not handed over, and nothing was applied; deploy again with the whole source"
+        )
 
 
 class SourceUnreadable(LocktenderError):
@@ -53,21 +66,37 @@ class Document:
         return Card(index=self.index, ref=self.ref, required=is_required(self.body))
 
 
-def documents(source: str, secrets: Mapping[int, JsonObject], seed: UUID) -> list[Document]:
+def documents(
+    source: str, secrets: Mapping[int, JsonObject], seed: UUID, inputs: Mapping[str, str] = MappingProxyType({})
+) -> list[Document]:
     """The documents of a stored `manifests` source (JSON text), with the whole `secrets` in their places.
 
-    Objects that leave their name to the cluster get one from `seed` and their place, so that every run of one task
-    means the same object.
+    Secrets that did not come whole are filled from `inputs`, see `withheld.input_key`. Objects that leave their name to
+    the cluster get one from `seed` and their place, so that every run of one task means the same object.
 
     Raises:
-        ValuesMissing: a Secret's values are neither stored, as it should be, nor among `secrets`.
+        ValuesMissing: something is still withheld: never stored, as it should be, and neither among `secrets` nor among
+            `inputs`.
     """
-    stored = [as_object(item) for item in as_array(as_object(json.loads(source)).get("documents"))]
-    found = [_document(position, item, secrets, seed) for position, item in enumerate(stored)]
-    for document in found:
-        if is_withheld(document.body):
-            raise ValuesMissing(f"the values of {document.ref} were not handed over; submit the deployment again")
-    return found
+    found: list[tuple[int, JsonObject]] = []
+    missing: list[JsonObject] = []
+    for position, item in enumerate(as_array(as_object(json.loads(source)).get("documents"))):
+        stored = as_object(item)
+        number = stored.get("index")
+        index = number if isinstance(number, int) else position
+        body = secrets.get(index) or filled(as_object(stored.get("body")), inputs)
+        if index not in secrets and is_incomplete(body):
+            missing.append(body)
+        found.append((index, body))
+    if missing:
+        raise ValuesMissing(missing)
+    return [document_of(index, body, seed) for index, body in found]
+
+
+def document_of(index: int, body: JsonObject, seed: UUID) -> Document:
+    """One object as a document. See `documents` for `seed`."""
+    whole = named(body, seed, index)
+    return Document(index, ref_of(whole), whole)
 
 
 def apply_options(source: str) -> ApplyOptions:
@@ -80,17 +109,3 @@ def apply_options(source: str) -> ApplyOptions:
         return ApplyOptions.model_validate(as_object(json.loads(source)).get("apply") or {})
     except ValidationError:
         raise SourceUnreadable("the stored apply options cannot be read by this runner; deploy again") from None
-
-
-def _document(position: int, stored: JsonObject, secrets: Mapping[int, JsonObject], seed: UUID) -> Document:
-    number = stored.get("index")
-    index = number if isinstance(number, int) else position
-    body = named(secrets.get(index) or as_object(stored.get("body")), seed, index)
-    metadata = as_object(body.get("metadata"))
-    ref = ObjectRef(
-        api_version=as_text(body.get("apiVersion")),
-        kind=as_text(body.get("kind")),
-        namespace=as_text(metadata.get("namespace")) or None,
-        name=as_text(metadata.get("name")),
-    )
-    return Document(index, ref, body)

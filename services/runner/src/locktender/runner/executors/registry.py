@@ -25,9 +25,11 @@ Executors = Mapping[str, Registered]
 """By the `runner` of a task; see `RunnerKind`."""
 
 
-def executors(direct: Executor, noop: Executor | None) -> Executors:
+def executors(direct: Executor, noop: Executor | None, template: Executor | None = None) -> Executors:
     """What this process can carry out."""
     known: dict[str, Registered] = {RunnerKind.DIRECT: Registered(direct)}
+    if template is not None:
+        known[RunnerKind.TEMPLATE] = Registered(template)
     if noop is not None:
         known[RunnerKind.NOOP] = Registered(noop, credentials=False, kept=False)
     return known

@@ -29,6 +29,7 @@ class Bounds:
         definition: the wait until the cluster serves the kinds that the source defines.
         replacement: the wait until an object that is to be replaced is gone.
         plan: all dry runs together; what was not asked by then is applied without.
+        clean_up: removing what a run has made, after applying failed half-way.
         run: the whole run, from the start of the executor.
         at_once: documents of one group that are sent at the same time.
     """
@@ -40,6 +41,7 @@ class Bounds:
     definition: float = 30.0
     replacement: float = 120.0
     plan: float = 120.0
+    clean_up: float = 60.0
     run: float = 1800.0
     at_once: int = 8
 

@@ -136,8 +136,12 @@ class StatefulSetController:
         for template in objs_at(found, "spec", "volumeClaimTemplates"):
             name = f"{name_of(template)}-{pod_name}"
             if self._plane.get(CLAIMS, namespace_of(found), name) is None:
-                labels = clone(obj_at(found, "spec", "selector", "matchLabels"))
-                claim: Obj = {"metadata": {"name": name, "labels": labels}, "spec": clone(obj_at(template, "spec"))}
+                metadata = clone(obj_at(template, "metadata"))
+                labels = labels_of(template) | obj_at(found, "spec", "selector", "matchLabels")
+                claim: Obj = {
+                    "metadata": metadata | {"name": name, "labels": clone(labels)},
+                    "spec": clone(obj_at(template, "spec")),
+                }
                 self._plane.create(CLAIMS, namespace_of(found), claim)
             volumes = [v for v in volumes if v.get("name") != name_of(template)]
             volumes.append({"name": name_of(template), "persistentVolumeClaim": {"claimName": name}})

@@ -1,0 +1,145 @@
+"""How a task is presented: one table for every client, derived from the machine wherever the machine knows."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from pydantic import Field
+
+from locktender.contracts.deployments import flow
+from locktender.contracts.deployments.flow import DEPLOYMENT_TASK, REDEPLOYABLE, TaskStatus
+from locktender.contracts.deployments.wire import Wire
+
+
+class DisplayState(StrEnum):
+    """What a person is told a task is: its status, and `cancelling` while a runner has not yet confirmed a cancel."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    BLOCKED = "blocked"
+    APPLYING = "applying"
+    CANCELLING = "cancelling"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Hue(StrEnum):
+    """A colour by its meaning."""
+
+    BLUE = "blue"
+    GREEN = "green"
+    AMBER = "amber"
+    RED = "red"
+    NEUTRAL = "neutral"
+
+
+class Attention(StrEnum):
+    """How long a task asks to be noticed."""
+
+    NONE = "none"
+    NOTICE = "notice"
+    """Once, briefly."""
+    UNTIL_DISMISSED_OR_SUPERSEDED = "until-dismissed-or-superseded"
+    """Until a person dismisses it, or another task was deployed in its place (`supersededBy`)."""
+    ALWAYS = "always"
+    """For as long as it is in this state."""
+
+
+class Action(StrEnum):
+    """What a client may offer. Whether it is still possible is decided when it is asked for."""
+
+    CANCEL = "cancel"
+    INPUT = "input"
+    REDEPLOY = "redeploy"
+    DISMISS = "dismiss"
+    """To hide the task. Clients remember that themselves; nothing is asked of the API."""
+
+
+class Presentation(Wire):
+    """One state, as every client shows it."""
+
+    state: DisplayState
+    label: str
+    hue: Hue
+    attention: Attention
+    actions: tuple[Action, ...] = Field(
+        description="What the state allows. A task lists its own `actions`, which may be fewer."
+    )
+
+
+class PresentationTable(Wire):
+    """Every state."""
+
+    states: tuple[Presentation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The facts of a task that decide how it is presented.
+
+    Attributes:
+        cancel_requested: somebody asked to stop it.
+        resume_requested: the inputs that it waited for are submitted, and no runner has taken them yet.
+    """
+
+    status: TaskStatus
+    cancel_requested: bool = False
+    resume_requested: bool = False
+
+
+_HUES = {
+    DisplayState.RUNNING: Hue.BLUE,
+    DisplayState.APPLYING: Hue.BLUE,
+    DisplayState.COMPLETED: Hue.GREEN,
+    DisplayState.BLOCKED: Hue.AMBER,
+    DisplayState.FAILED: Hue.RED,
+}
+_ATTENTION = {
+    DisplayState.BLOCKED: Attention.ALWAYS,
+    DisplayState.FAILED: Attention.UNTIL_DISMISSED_OR_SUPERSEDED,
+    DisplayState.CANCELLED: Attention.NOTICE,
+}
+_LABELS = {DisplayState.BLOCKED: "Needs input"}
+_ALLOWED = {
+    Action.CANCEL: flow.CANCEL.sources | flow.REQUEST_CANCEL.sources,
+    Action.INPUT: flow.SUBMIT_INPUT.sources,
+    Action.REDEPLOY: REDEPLOYABLE,
+    Action.DISMISS: DEPLOYMENT_TASK.terminal,
+}
+
+
+def _presentation(state: DisplayState) -> Presentation:
+    # A task that is being cancelled is leased, not ended, and has been asked to stop already: nothing is left to do.
+    actions = () if state is DisplayState.CANCELLING else _actions(TaskStatus(state.value))
+    return Presentation(
+        state=state,
+        label=_LABELS.get(state, state.value.capitalize()),
+        hue=_HUES.get(state, Hue.NEUTRAL),
+        attention=_ATTENTION.get(state, Attention.NONE),
+        actions=actions,
+    )
+
+
+def _actions(status: TaskStatus) -> tuple[Action, ...]:
+    return tuple(action for action, sources in _ALLOWED.items() if status in sources)
+
+
+PRESENTATIONS = MappingProxyType({state: _presentation(state) for state in DisplayState})
+"""The table, in the order of a task's life."""
+
+
+def display_state(task: Facts) -> DisplayState:
+    """The state that a person is told."""
+    if task.cancel_requested and task.status in DEPLOYMENT_TASK.leased:
+        return DisplayState.CANCELLING
+    return DisplayState(task.status.value)
+
+
+def present(task: Facts) -> Presentation:
+    """How this task is presented, with what can be done to it as it stands."""
+    found = PRESENTATIONS[display_state(task)]
+    if not task.resume_requested:
+        return found
+    # The values are on their way to a runner: a second submission would be refused.
+    return found.model_copy(update={"actions": tuple(each for each in found.actions if each is not Action.INPUT)})
