@@ -2,10 +2,7 @@
 
 from typing import Any
 
-from rich.console import Console
-
 from locktender.cli.render.plan import plan_text
-from locktender.cli.render.timeline import timeline
 from locktender.contracts.deployments.plan import (
     FieldChange,
     FieldConflict,
@@ -87,18 +84,3 @@ def test_many_unchanged_objects_are_one_line() -> None:
 
 def test_a_plan_of_nothing_says_so() -> None:
     assert lines() == ["plan: nothing to do"]
-
-
-def test_the_timeline_shows_the_numbers_once_they_are_known() -> None:
-    task = {"displayName": "shop", "status": "applying"}
-    snapshot: dict[str, Any] = {"task": task, "timeline": {"cards": [], "plan": None}}
-    assert "plan:" not in rendered(snapshot)
-    snapshot["timeline"]["plan"] = {"create": 3, "change": 1, "unchanged": 12, "warnings": 0}
-    assert "plan: 3 to create, 1 to change, 12 unchanged" in rendered(snapshot)
-
-
-def rendered(snapshot: dict[str, Any]) -> str:
-    console = Console(width=120)
-    with console.capture() as captured:
-        console.print(timeline(snapshot))
-    return captured.get()

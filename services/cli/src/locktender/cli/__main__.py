@@ -2,18 +2,18 @@
 
 import typer
 
-from locktender.cli.commands import deployments, ops
+from locktender.cli.commands import deployments, ops, templates
 from locktender.cli.commands.demo import demo
 from locktender.cli.commands.deploy import deploy
 from locktender.cli.commands.diff import diff
 from locktender.cli.commands.events import events
 from locktender.cli.commands.up import up
+from locktender.cli.exits import EXIT_CODES
 
 app = typer.Typer(
     name="locktender",
     help="A deployment control plane whose statuses are always true.",
-    epilog="Exit codes: 0 ok, 1 the deployment failed, 2 usage, 3 denied or not found, 4 conflict, 5 unavailable, "
-    "6 something would change (diff --exit-code).",
+    epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
     rich_markup_mode=None,
@@ -25,6 +25,7 @@ app.command(name="demo")(demo)
 app.command(name="diff")(diff)
 app.command(name="deploy")(deploy)
 app.add_typer(deployments.app, name="deployments")
+app.add_typer(templates.app, name="templates")
 app.command(name="events")(events)
 app.add_typer(ops.app, name="ops")
 

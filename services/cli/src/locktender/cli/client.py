@@ -6,11 +6,13 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
 from locktender.cli.connection import Connection
 from locktender.cli.exits import CommandError, Exit, exit_for
+from locktender.contracts.kernel.problems import Problem
 
 Json = dict[str, Any]
 
@@ -35,6 +37,7 @@ class ApiClient:
     def __init__(self, http: httpx.AsyncClient, workspace: str) -> None:
         self._http = http
         self._tasks = f"/v1/workspaces/{workspace}/deployment-tasks"
+        self._templates = f"/v1/workspaces/{workspace}/templates"
 
     async def create(self, body: Json, *, idempotency_key: str | None = None) -> Json:
         """Ask for a deployment; the snapshot of the new task, or of the one that the key already made."""
@@ -62,6 +65,30 @@ class ApiClient:
     async def cancel(self, task_id: str) -> Json:
         """Ask a task to stop; its snapshot."""
         return await self._ask("POST", f"{self._tasks}/{task_id}/cancel")
+
+    async def submit(self, task_id: str, body: Json) -> Json:
+        """Answer what a blocked task asks; its snapshot."""
+        return await self._ask("POST", f"{self._tasks}/{task_id}/input", json=body)
+
+    async def redeployable(self, task_id: str) -> Json:
+        """Whether a task can be redeployed, what to know before, and what would be asked."""
+        return await self._ask("GET", f"{self._tasks}/{task_id}/redeploy")
+
+    async def source(self, task_id: str) -> Json:
+        """What a task deploys, as it is stored: without secrets."""
+        return await self._ask("GET", f"{self._tasks}/{task_id}/source")
+
+    async def templates(self, search: str | None) -> Json:
+        """The templates of the catalogue."""
+        return await self._ask("GET", self._templates, params={"search": search} if search else {})
+
+    async def template(self, name: str) -> Json:
+        """One template, and what it asks for."""
+        return await self._ask("GET", f"{self._templates}/{_part(name)}")
+
+    async def render(self, name: str, body: Json) -> Json:
+        """What one template would come to, without secrets."""
+        return await self._ask("POST", f"{self._templates}/{_part(name)}:render", json=body)
 
     async def events(self, task_id: str, after: int) -> Json:
         """Events above a revision."""
@@ -127,6 +154,11 @@ async def open_client(connection: Connection, workspace: str) -> AsyncGenerator[
         yield ApiClient(http, workspace)
 
 
+def _part(name: str) -> str:
+    """A name as one segment of a path, whatever it holds."""
+    return quote(name, safe="")
+
+
 def _refusal(response: httpx.Response) -> CommandError:
     try:
         problem: Json = response.json()
@@ -135,4 +167,13 @@ def _refusal(response: httpx.Response) -> CommandError:
     lines = [str(problem.get("detail") or problem.get("title") or f"HTTP {response.status_code}")]
     errors: list[Json] = problem.get("errors") or []
     lines += [f"  {fault.get('pointer') or '/'}: {fault.get('message')}" for fault in errors[:20]]
-    return CommandError(exit_for(response.status_code), "\n".join(lines))
+    return CommandError(exit_for(response.status_code), "\n".join(lines), _hint(problem))
+
+
+def _hint(problem: Json) -> str | None:
+    """Where to go on, when somebody else was faster."""
+    snapshot: Json = problem.get("snapshot") or {}
+    task: Json = snapshot.get("task") or {}
+    if problem.get("type") == Problem.ALREADY_REDEPLOYED.value.urn and "id" in task:
+        return f"Watch it: locktender deployments watch {task['id']}"
+    return None

@@ -21,7 +21,17 @@ class Exit(IntEnum):
     """The API, or something it needs, does not answer."""
     CHANGES = 6
     """`diff --exit-code`: something would change."""
+    PARKED = 7
+    """The deployment waits for inputs, and nobody is here to ask."""
     INTERRUPTED = 130
+    """Ctrl-C. A deployment that was watched goes on."""
+
+
+EXIT_CODES = (
+    "Exit codes: 0 ok, 1 the deployment failed, 2 usage, 3 denied or not found, 4 conflict, "
+    "5 unavailable, 6 something would change (diff --exit-code), 7 it waits for inputs, 130 interrupted."
+)
+"""The same for people who ask for help."""
 
 
 class CommandError(Exception):

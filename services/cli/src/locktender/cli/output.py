@@ -34,6 +34,16 @@ class Output:
         """A line for people."""
         self.console.print(text, highlight=False, soft_wrap=True)
 
+    def text(self, text: str) -> None:
+        """What was asked for, as it is, without colours: for files and pipes as for eyes."""
+        if not self.as_json:
+            sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
+            sys.stdout.flush()
+
+    def warn(self, text: str) -> None:
+        """A line for people that is not part of what was asked for: on standard error."""
+        Console(stderr=True, soft_wrap=True, highlight=False).print(Text(text, style="yellow"))
+
     def step(self, report: StepReport) -> None:
         """A line of a long start."""
         match report.state:

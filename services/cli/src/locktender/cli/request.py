@@ -1,14 +1,41 @@
-"""What the commands that bring manifests send: files, target, credentials, and how to apply."""
+"""What the commands that deploy send: a source, its inputs, the target, credentials, and how to apply."""
 
 import os
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from locktender.cli.connection import Connection
 from locktender.cli.exits import CommandError, Exit
+from locktender.cli.files import STDIN, text_of
+from locktender.cli.forms.values import Values
+from locktender.cli.packages import inline_template
+from locktender.integrations.templates.package import Package
+
+_SEPARATOR = "\n---\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What to deploy.
+
+    Attributes:
+        body: as the API takes it.
+        title: a name for people.
+        package: the template in it, where it is one that is known here.
+        template: the name of a template of the catalogue, where it is one.
+    """
+
+    body: dict[str, Any] = field(repr=False)
+    title: str
+    package: Package | None = None
+    template: str | None = None
+
+    @property
+    def has_inputs(self) -> bool:
+        """Whether it may ask for inputs."""
+        return self.package is not None or self.template is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,48 +43,75 @@ class Given:
     """Options as they were given."""
 
     files: Sequence[str]
-    project: str
+    project: str | None
     namespace: str | None
     kubeconfig: Path | None
-    force: bool
-    replace: Sequence[str]
+    force: bool = False
+    replace: Sequence[str] = ()
 
 
-def request_of(given: Given, connection: Connection) -> dict[str, Any]:
-    """The body of a create or a preview.
+def source_of(files: Sequence[str], template: str | None) -> Source | None:
+    """The source that options name: files with manifests, one file with a template, or a template of the catalogue.
+
+    None when they name none.
 
     Raises:
-        CommandError: there is no kubeconfig, or a file cannot be read.
+        CommandError: they name several, or a file cannot be read.
+    """
+    if template is not None and files:
+        raise CommandError(Exit.USAGE, "give either files or a template, not both")
+    if template is not None:
+        return Source({"kind": "template", "template": template}, template[:200], template=template)
+    if not files:
+        return None
+    texts = [text_of(file) for file in files]
+    packages = [inline_template(text) for text in texts]
+    package = packages[0]
+    if package is not None and len(files) == 1:
+        return Source({"kind": "template", "text": texts[0]}, package.title[:200], package=package)
+    if any(each is not None for each in packages):
+        raise CommandError(Exit.USAGE, "a template is deployed alone", "Give one file.")
+    return Source({"kind": "manifests", "manifests": _SEPARATOR.join(texts)}, _title_of(files))
+
+
+def request_of(given: Given, source: Source, connection: Connection) -> dict[str, Any]:
+    """The body of a create or a preview, but for its inputs.
+
+    Raises:
+        CommandError: there is no kubeconfig, or it cannot be read.
     """
     return {
-        "source": {"kind": "manifests", "manifests": _manifests(given.files)},
+        "source": source.body,
         "target": {"project": given.project, "namespace": given.namespace},
         "apply": {"force": given.force, "replace": list(given.replace)},
-        "kubeconfig": _kubeconfig(given.kubeconfig, connection),
+        "kubeconfig": kubeconfig_of(given.kubeconfig, connection),
     }
 
 
-def title_of(files: Sequence[str]) -> str:
-    """A name for people."""
-    return "manifests" if files[0] == "-" else Path(files[0]).stem[:200]
+def with_inputs(body: Mapping[str, Any], answers: Mapping[str, str], values: Values) -> dict[str, Any]:
+    """A create with the inputs of its template."""
+    added: dict[str, Any] = {"inputs": dict(answers)} if answers else {}
+    return {**body, **added, **({"sensitiveKeys": list(values.hidden)} if values.hidden else {})}
 
 
-def _manifests(files: Sequence[str]) -> str:
-    return "\n---\n".join(sys.stdin.read() if file == "-" else _read(Path(file)) for file in files)
+def kubeconfig_of(given: Path | None, connection: Connection) -> str:
+    """The text of the kubeconfig to use.
+
+    Raises:
+        CommandError: there is none, or it cannot be read.
+    """
+    found = known_kubeconfig(given, connection)
+    if found is None:
+        raise CommandError(Exit.USAGE, "no kubeconfig", "Pass --kubeconfig FILE or set KUBECONFIG.")
+    return found
 
 
-def _kubeconfig(given: Path | None, connection: Connection) -> str:
+def known_kubeconfig(given: Path | None, connection: Connection) -> str | None:
+    """The same; None where there is none."""
     from_environment = os.environ.get("KUBECONFIG")
     chosen = given or connection.kubeconfig or (Path(from_environment) if from_environment else None)
-    if chosen is None:
-        raise CommandError(Exit.USAGE, "no kubeconfig", "Pass --kubeconfig FILE or set KUBECONFIG.")
-    return _read(chosen)
+    return None if chosen is None else text_of(chosen)
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise CommandError(Exit.USAGE, f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise CommandError(Exit.USAGE, f"{path} is not UTF-8 text") from error
+def _title_of(files: Sequence[str]) -> str:
+    return "manifests" if files[0] == STDIN else Path(files[0]).stem[:200]

@@ -6,7 +6,7 @@ import typer
 
 from locktender.cli.client import open_client
 from locktender.cli.connection import connect
-from locktender.cli.exits import Exit
+from locktender.cli.exits import CommandError, Exit
 from locktender.cli.options import (
     DEFAULT_PROJECT,
     DEFAULT_WORKSPACE,
@@ -23,7 +23,7 @@ from locktender.cli.options import (
 )
 from locktender.cli.output import Output
 from locktender.cli.render.plan import plan_text
-from locktender.cli.request import Given, request_of
+from locktender.cli.request import Given, request_of, source_of
 from locktender.cli.running import finish
 
 _STUCK = ("conflict", "refused")
@@ -53,9 +53,12 @@ def diff(
     given = Given(file, project, namespace, kubeconfig, force, replace or [])
 
     async def work() -> Exit:
+        source = source_of(file, None)
+        if source is None:
+            raise CommandError(Exit.USAGE, "nothing to compare", "Give -f FILE.")
         connection = connect(url, token)
         async with open_client(connection, workspace) as api:
-            plan = await api.preview(request_of(given, connection))
+            plan = await api.preview(request_of(given, source, connection))
         output.result(plan)
         if not as_json:
             output.say(plan_text(plan))

@@ -3,10 +3,9 @@
 from rich.text import Text
 
 from locktender.cli.client import open_client
-from locktender.cli.commands.deployments import TaskArgument
 from locktender.cli.connection import connect
 from locktender.cli.exits import Exit
-from locktender.cli.options import DEFAULT_WORKSPACE, JsonOption, TokenOption, UrlOption, WorkspaceOption
+from locktender.cli.options import DEFAULT_WORKSPACE, JsonOption, TaskArgument, TokenOption, UrlOption, WorkspaceOption
 from locktender.cli.output import Output
 from locktender.cli.running import finish
 

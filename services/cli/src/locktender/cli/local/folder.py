@@ -16,6 +16,7 @@ class LocalSecrets:
 
     admin_token: str = field(repr=False)
     cursor_key: str = field(repr=False)
+    instance_key: str = field(repr=False)
 
     @property
     def admin_token_sha256(self) -> str:
@@ -60,6 +61,7 @@ class LocalFolder:
         return LocalSecrets(
             self._state.secret("admin.token", "lt_" + secrets.token_urlsafe(32)).strip(),
             self._state.secret("cursor.key", secrets.token_urlsafe(32)).strip(),
+            self._state.secret("instance.key", secrets.token_urlsafe(32)).strip(),
         )
 
     def role_password(self, role: str) -> str:

@@ -1,5 +1,6 @@
 """Which processes a local system has, and what each is told."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +10,15 @@ from locktender.contracts.kernel.permissions import Identity
 from locktender.embedded.nats import NatsAddress
 from locktender.embedded.postgres import PostgresAddress
 from locktender.embedded.services import ServiceSpec
+from locktender.embedded.shipped import CATALOGUE
 from locktender.storage.roles import role_name
+
+PLATFORM = {
+    "SEALOS_CLOUD_DOMAIN": "127.0.0.1.nip.io",
+    "SEALOS_CLOUD_PORT": "443",
+    "SEALOS_CERT_SECRET_NAME": "wildcard-cert",
+}
+"""What templates are told of the sandbox cluster."""
 
 SERVICES: tuple[Identity, ...] = ("api", "outbox", "runner", "reaper", "cleanup")
 
@@ -47,12 +56,16 @@ def service_spec(
         "LOCKTENDER_INSTANCE": f"{name}-local",
         "LOCKTENDER_HEALTH_PORT": str(ports[name]),
     }
+    secrets = folder.secrets()
+    if name == "runner":
+        environment["LOCKTENDER_INSTANCE_KEY"] = secrets.instance_key
     if name == "api":
-        secrets = folder.secrets()
         environment |= {
             "LOCKTENDER_HTTP_PORT": str(ports["http"]),
             "LOCKTENDER_ADMIN_TOKEN_SHA256": secrets.admin_token_sha256,
             "LOCKTENDER_CURSOR_KEY": secrets.cursor_key,
+            "LOCKTENDER_CATALOGUE__FOLDER": str(CATALOGUE),
+            "LOCKTENDER_PLATFORMS__VARIABLES": json.dumps(PLATFORM),
         }
     module, *arguments = options.modules.get(name, (f"locktender.{name}",))
     return ServiceSpec(

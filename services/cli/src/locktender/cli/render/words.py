@@ -1,34 +1,49 @@
-"""Colours and words for what the API says."""
+"""Colours and words for what the API says. How a task is shown is declared in the contracts, for every client alike."""
 
 from typing import Any
 
 from rich.text import Text
 
-_STATUS = {
-    "queued": "dim", "running": "blue", "applying": "blue", "blocked": "yellow",
-    "completed": "green", "failed": "red", "cancelled": "dim",
-}  # fmt: skip
+from locktender.contracts.deployments.presentation import PRESENTATIONS, DisplayState, Hue
+
+_STYLES = {Hue.BLUE: "blue", Hue.GREEN: "green", Hue.AMBER: "yellow", Hue.RED: "red", Hue.NEUTRAL: "dim"}
 _CARD = {
     "pending": ("·", "dim"), "creating": ("◌", "blue"), "running": ("●", "green"),
     "blocked": ("◍", "yellow"), "failed": ("✗", "red"), "unknown": ("?", "yellow"),
 }  # fmt: skip
 _CARD_WORDS = {"running": "ready", "pending": "waiting", "creating": "starting"}
-_APPLY = {"pending": "dim", "not-applied": "dim", "applying": "blue", "refused": "red"}
+_STEP = {
+    "pending": ("·", "dim"), "running": ("◌", "blue"), "completed": ("✓", "green"),
+    "blocked": ("◍", "yellow"), "failed": ("✗", "red"), "skipped": ("-", "dim"),
+}  # fmt: skip
+_APPLY = {"pending": "dim", "not-applied": "dim", "applying": "blue", "refused": "red", "removed": "dim"}
 
 
 def status_text(task: dict[str, Any]) -> Text:
-    """The status of a task; a requested cancel shows."""
-    status = str(task["status"])
-    if task.get("cancelRequestedAt") and not task.get("completedAt"):
-        return Text("cancelling", style="yellow")
-    return Text(status, style=_STATUS.get(status, ""))
+    """What a task is, in the words and the colour of the presentation table."""
+    state = str(task.get("presentation") or task["status"])
+    if state not in set(DisplayState):
+        # An API that is newer than this command may know more states.
+        return Text(state)
+    shown = PRESENTATIONS[DisplayState(state)]
+    return Text(shown.label.lower(), style=_STYLES[shown.hue])
 
 
 def card_text(card: dict[str, Any]) -> Text:
     """How ready the object of a card is."""
     status = str(card["status"])
-    mark, style = _CARD.get(status, ("?", ""))
-    return Text(f"{mark} {_CARD_WORDS.get(status, status)}", style=style)
+    _, style = _CARD.get(status, ("?", ""))
+    return Text(_CARD_WORDS.get(status, status), style=style)
+
+
+def card_mark(card: dict[str, Any]) -> Text:
+    """The same as one character."""
+    return Text(*_CARD.get(str(card["status"]), ("?", "")))
+
+
+def step_mark(step: dict[str, Any]) -> Text:
+    """How far a step is, as one character."""
+    return Text(*_STEP.get(str(step["status"]), ("?", "")))
 
 
 def apply_text(card: dict[str, Any]) -> Text:
@@ -41,6 +56,18 @@ def ref_text(ref: dict[str, Any]) -> str:
     """`Kind name`, with the namespace where there is one."""
     where = f"{ref['namespace']}/" if ref.get("namespace") else ""
     return f"{ref['kind']} {where}{ref['name']}"
+
+
+def span(seconds: float) -> str:
+    """A length of time: `0.4 s`, `12 s`, `3 m 05 s`, `2 h 10 m`."""
+    if seconds < 9.95:  # noqa: PLR2004 - beyond it, tenths tell nobody anything
+        return f"{max(seconds, 0.0):.1f} s"
+    whole = round(seconds)
+    minutes, rest = divmod(whole, 60)
+    hours, more = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {more:02} m"
+    return f"{minutes} m {rest:02} s" if minutes else f"{whole} s"
 
 
 _PLANNED = (
