@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 import pytest
@@ -95,7 +95,16 @@ def after_the_plan(**fault: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 class Deaf(Held):
-    """Fault points of which one holds a run that pays no attention to being told to stop, until released."""
+    """Fault points of which one holds a run that pays no attention to being told to stop, until released.
+
+    As a context manager it releases the run whatever becomes of the test, which would else wait for it for ever.
+    """
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.released.set()
 
     async def reach(self, name: str) -> None:
         try:
@@ -109,6 +118,7 @@ async def no_runs(rig: Rig) -> bool:
     return b'"runs": []' in await rig.bench.bus.request("lt.ops.runner.status", b"", 2)
 
 
+@pytest.mark.story(3)
 async def test_a_running_deployment_that_is_cancelled_really_stops_within_seconds(rig: Rig) -> None:
     await rig.cluster.faults(*after_the_plan(verb="patch", name="c2", latency=0.5))
     async with rig.bench.service("runner", serve, settings(rig)):
@@ -153,6 +163,7 @@ async def test_a_cancel_that_no_message_tells_of_reaches_the_run_within_one_rene
     assert took < renewal + 2
 
 
+@pytest.mark.story(4)
 async def test_a_deployment_that_waits_for_readiness_is_cancelled_instead_of_sitting_out_the_wait(rig: Rig) -> None:
     async with rig.bench.service("runner", serve, settings(rig, deadlines=Deadlines(readiness=600))):
         task = await rig.deploy(NEVER)
@@ -164,6 +175,7 @@ async def test_a_deployment_that_waits_for_readiness_is_cancelled_instead_of_sit
     assert ended["events"][-1]["payload"]["applied"] == ["Deployment default/web"]
 
 
+@pytest.mark.story(5)
 async def test_cancelling_neither_deletes_nor_rolls_back_what_was_applied(rig: Rig) -> None:
     async with rig.bench.service("runner", serve, settings(rig)):
         task = await rig.deploy(config_maps(3) + NEVER)
@@ -176,6 +188,7 @@ async def test_cancelling_neither_deletes_nor_rolls_back_what_was_applied(rig: R
         assert status == 200
 
 
+@pytest.mark.story(6)
 async def test_the_outcome_of_a_cancel_is_typed_and_itemises_what_was_applied_what_was_not_and_what_is_unknown(
     rig: Rig,
 ) -> None:
@@ -209,9 +222,10 @@ async def test_a_cancel_while_the_plan_is_made_applies_nothing_at_all(rig: Rig) 
     assert await rig.effects() == []
 
 
+@pytest.mark.story(7)
 async def test_cancelling_is_shown_to_everybody_until_the_run_has_stopped(rig: Rig) -> None:
     deaf = Deaf("runner.after-effect")
-    async with rig.bench.service("runner", serve, settings(rig), faults=deaf):
+    async with rig.bench.service("runner", serve, settings(rig), faults=deaf), deaf:
         task = await rig.deploy(config_maps(3))
         await rig.reached(deaf, task)
         mine = await rig.cancel(task)
@@ -225,6 +239,7 @@ async def test_cancelling_is_shown_to_everybody_until_the_run_has_stopped(rig: R
     assert await rig.effects() == ["patch c0"]
 
 
+@pytest.mark.story(8)
 async def test_a_cancel_that_a_live_runner_does_not_hear_still_ends_in_time_and_its_later_writes_change_nothing(
     rig: Rig,
 ) -> None:
@@ -233,7 +248,7 @@ async def test_a_cancel_that_a_live_runner_does_not_hear_still_ends_in_time_and_
         database_url=rig.bench.db.dsn, nats_url=rig.bench.nats.url, reaper_sweep_seconds=0.1, renew_seconds=0.1,
         deadlines={"cancel_ack": 0.5},
     )  # fmt: skip
-    async with rig.bench.service("runner", serve, settings(rig, renew_seconds=0.2), faults=deaf):
+    async with rig.bench.service("runner", serve, settings(rig, renew_seconds=0.2), faults=deaf), deaf:
         task = await rig.deploy(config_maps(4))
         await rig.reached(deaf, task)
         async with rig.bench.service("reaper", serve_reaper, reaper):
@@ -252,7 +267,7 @@ async def test_a_cancel_that_a_live_runner_does_not_hear_still_ends_in_time_and_
 
 async def test_a_shutdown_with_a_pending_cancel_ends_as_cancelled_and_not_as_failed(rig: Rig) -> None:
     deaf = Deaf("runner.after-effect")
-    async with rig.bench.service("runner", serve, settings(rig), faults=deaf) as running:
+    async with rig.bench.service("runner", serve, settings(rig), faults=deaf) as running, deaf:
         task = await rig.deploy(config_maps(3))
         await rig.reached(deaf, task)
         # The end of the process is what the run hears of first.

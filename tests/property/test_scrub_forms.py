@@ -139,6 +139,12 @@ def test_a_line_break_at_the_end_of_a_value_is_no_part_of_the_secret(value: str,
     assert Scrubber([value + end]).text(f"it says {value}, and {encoded(value)}") == f"it says {MASK}, and {MASK}"
 
 
+@given(st.text("ABXY \t\n\x07\x1b", min_size=4, max_size=30).filter(lambda value: len("".join(value.split())) >= 4))
+def test_a_value_that_a_message_shows_on_one_line_is_found(value: str) -> None:
+    shown = "".join(each if each.isprintable() else "?" for each in " ".join(value.split()))
+    assert Scrubber([value]).text(f"denied: {shown}") == f"denied: {MASK}"
+
+
 @given(st.text("ABCXYZ0129", min_size=9, max_size=60), st.integers(8, 60), st.sampled_from(["...", "…", ""]), st.data())
 def test_the_beginning_of_a_value_that_was_cut_off_is_withheld(
     value: str, length: int, ellipsis: str, data: st.DataObject

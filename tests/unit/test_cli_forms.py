@@ -171,7 +171,7 @@ def test_only_a_clear_yes_is_one() -> None:
 def test_values_come_from_options_a_file_and_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "inputs.yaml"
     file.write_text("version: 1.10\nexpose: true\nname: from file\nempty: ''\n", encoding="utf-8")
-    monkeypatch.setattr("sys.stdin", io.StringIO("canary=1\n"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"canary=1\n")))
     values = values_of(["name=a=b", "none="], file, "password")
     assert values.given == {
         "version": "1.10", "expose": "true", "name": "a=b", "empty": "", "none": "", "password": "canary=1",

@@ -8,12 +8,12 @@ WITH due AS
       ($1::FLOAT * make_interval(secs=>1.0)) ORDER BY locktender.cleanup_job.next_attempt_at
   LIMIT $2::BIGINT FOR UPDATE SKIP LOCKED),
 moved AS
-  (UPDATE locktender.cleanup_job SET hinted_at=locktender.now(), updated_at=locktender.now() FROM due WHERE
-      locktender.cleanup_job.id = due.id AND locktender.cleanup_job.status IN ('pending') AND
-      locktender.cleanup_job.next_attempt_at <= locktender.now() AND coalesce(locktender.cleanup_job.hinted_at,
-      locktender.cleanup_job.created_at) <= locktender.now() - ($1::FLOAT * make_interval(secs=>1.0)) RETURNING
-      locktender.cleanup_job.id, locktender.cleanup_job.workspace, locktender.cleanup_job.status,
-      locktender.cleanup_job.lease_epoch, locktender.cleanup_job.revision, locktender.cleanup_job.kind),
+  (UPDATE locktender.cleanup_job SET hinted_at=locktender.now() FROM due WHERE locktender.cleanup_job.id = due.id AND
+      locktender.cleanup_job.status IN ('pending') AND locktender.cleanup_job.next_attempt_at <= locktender.now() AND
+      coalesce(locktender.cleanup_job.hinted_at, locktender.cleanup_job.created_at) <= locktender.now() - ($1::FLOAT *
+      make_interval(secs=>1.0)) RETURNING locktender.cleanup_job.id, locktender.cleanup_job.workspace,
+      locktender.cleanup_job.status, locktender.cleanup_job.lease_epoch, locktender.cleanup_job.revision,
+      locktender.cleanup_job.kind),
 told AS
   (INSERT INTO locktender.outbox (aggregate, shard, revision, tombstone, subject, type, data, headers) SELECT
       concat('hint/', moved.id) AS concat_1, abs(mod(hashtext(concat('hint/', moved.id)), 16)) AS abs_1, CAST(NULL AS

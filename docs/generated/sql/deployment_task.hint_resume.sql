@@ -8,13 +8,12 @@ WITH due AS
       BY locktender.deployment_task.resume_requested_at
   LIMIT $2::BIGINT FOR UPDATE SKIP LOCKED),
 moved AS
-  (UPDATE locktender.deployment_task SET hinted_at=locktender.now(), updated_at=locktender.now() FROM due WHERE
-      locktender.deployment_task.id = due.id AND locktender.deployment_task.status IN ('blocked') AND
-      locktender.deployment_task.resume_requested_at IS NOT NULL AND locktender.deployment_task.hinted_at <=
-      locktender.now() - ($1::FLOAT * make_interval(secs=>1.0)) RETURNING locktender.deployment_task.id,
-      locktender.deployment_task.workspace, locktender.deployment_task.project, locktender.deployment_task.phase,
-      locktender.deployment_task.status, locktender.deployment_task.lease_epoch, locktender.deployment_task.revision,
-      locktender.deployment_task.runner),
+  (UPDATE locktender.deployment_task SET hinted_at=locktender.now() FROM due WHERE locktender.deployment_task.id =
+      due.id AND locktender.deployment_task.status IN ('blocked') AND locktender.deployment_task.resume_requested_at
+      IS NOT NULL AND locktender.deployment_task.hinted_at <= locktender.now() - ($1::FLOAT *
+      make_interval(secs=>1.0)) RETURNING locktender.deployment_task.id, locktender.deployment_task.workspace,
+      locktender.deployment_task.project, locktender.deployment_task.phase, locktender.deployment_task.status,
+      locktender.deployment_task.lease_epoch, locktender.deployment_task.revision, locktender.deployment_task.runner),
 told AS
   (INSERT INTO locktender.outbox (aggregate, shard, revision, tombstone, subject, type, data, headers) SELECT
       concat('hint/', moved.id) AS concat_1, abs(mod(hashtext(concat('hint/', moved.id)), 16)) AS abs_1, CAST(NULL AS

@@ -1,9 +1,10 @@
 """One change of a field in words: values as compact JSON, withheld or cut where they must be."""
 
 import json
+from collections import Counter
 from collections.abc import Collection
 from difflib import SequenceMatcher
-from typing import cast
+from typing import TypeAlias, cast
 
 from locktender.contracts.deployments.plan import FieldChange
 from locktender.integrations.kube.json_value import Json
@@ -17,6 +18,10 @@ MISSING = Withheld(b"")
 
 _LONGEST_PATH = 400
 _COMPARED_LINES = 2_000
+_ALIGNED_LINES = 200
+"""Lines that are matched in their order. The time for it grows with the cube of their number."""
+
+_Block: TypeAlias = tuple[str | Withheld, ...]
 
 
 def change_of(path: str, before: Masked, after: Masked) -> FieldChange:
@@ -50,14 +55,36 @@ def _cut(text: str | None) -> str | None:
 
 def _differing(before: Lines, after: Lines) -> tuple[Masked, Masked]:
     """The lines that differ, as lists; their numbers when there are too many lines to compare."""
-    old, new = before.lines, after.lines
-    if max(len(old), len(new)) > _COMPARED_LINES:
-        return f"{len(old)} lines", f"{len(new)} lines"
+    if max(len(before.lines), len(after.lines)) > _COMPARED_LINES:
+        return f"{len(before.lines)} lines", f"{len(after.lines)} lines"
+    old, new = _without_ends(before.lines, after.lines)
+    if max(len(old), len(new)) > _ALIGNED_LINES:
+        gone, come = _left_over(old, new), _left_over(new, old)
+        return (cast("Masked", [*gone]), cast("Masked", [*come])) if gone or come else ("the lines", "in another order")
     blocks = [block for block in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if block[0] != "equal"]
     return (
         cast("Masked", [line for _, first, last, _, _ in blocks for line in old[first:last]]),
         cast("Masked", [line for _, _, _, first, last in blocks for line in new[first:last]]),
     )
+
+
+def _without_ends(old: _Block, new: _Block) -> tuple[_Block, _Block]:
+    """Both without the lines that they begin and end with alike."""
+    shorter = min(len(old), len(new))
+    head = next((place for place in range(shorter) if old[place] != new[place]), shorter)
+    tail = next((place for place in range(shorter - head) if old[-1 - place] != new[-1 - place]), shorter - head)
+    return old[head : len(old) - tail], new[head : len(new) - tail]
+
+
+def _left_over(lines: _Block, others: _Block) -> _Block:
+    """The lines that `others` has not, or not as often."""
+    there = Counter(others)
+    left: list[str | Withheld] = []
+    for line in lines:
+        there[line] -= 1
+        if there[line] < 0:
+            left.append(line)
+    return tuple(left)
 
 
 def _text(value: Masked) -> str | None:

@@ -37,7 +37,11 @@ _REFERENCE = frozenset({
     "apiGroup", "kind", "audience", "expirationSeconds", "fieldPath", "uid", "resourceVersion",
 })  # fmt: skip
 _HARMLESS = frozenset({"secretName", "secretNamespace", "topologyKey"})
-_ASSIGNED = re.compile(r"""([A-Za-z][\w.-]*)["']?\s*(?:=|:\s+|:(?=["']))\s*["']?\S""")
+# A name is the whole word, and what follows it is not used up: a text takes no more than its length, however it is made
+# up, and each of `--set=password=…` is a name.
+_ASSIGNED = re.compile(
+    r"""(?<![\w.-])(?:(?![A-Za-z])[\w.-])*+([A-Za-z][\w.-]*+)["']?\s*+(?:=|:\s++|:(?=["']))(?=\s*+["']?\S)"""
+)
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 _TELLING = re.compile(r"://[^/\s:@]*:[^/\s@]+@|\b[Bb]earer\s+\S{8}")
 _OPTION = re.compile(r"-{1,2}([A-Za-z][\w.-]*)")

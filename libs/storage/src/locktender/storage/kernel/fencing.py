@@ -41,7 +41,10 @@ def effect(
     ttl: ColumnElement[Any] | None = None,
 ) -> dict[str, object]:
     """The columns that every row of the transition table writes; the caller adds its own."""
-    values: dict[str, object] = {"updated_at": db_now()}
+    values: dict[str, object] = {}
+    if step.event is not None or step.target is not None:
+        # A renewal or a hint is nothing that anybody is shown: the row then reads the same as before.
+        values["updated_at"] = db_now()
     if step.event is not None:
         values["revision"] = table.c.revision + constant(1)
     if step.target is not None:

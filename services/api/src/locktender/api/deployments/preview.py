@@ -1,7 +1,6 @@
 """The use case of `POST …/deployment-tasks:preview`."""
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,7 @@ from locktender.api.deployments.withholding import secret_texts
 from locktender.api.http.body import pointer
 from locktender.api.http.problems import ProblemError
 from locktender.api.settings import PreviewLimits
-from locktender.api.templates.provisional import ProvisionalRenderer
+from locktender.api.templates.provisional import Provisional, ProvisionalRenderer
 from locktender.contracts.deployments.models import ApplyOptions
 from locktender.contracts.deployments.plan import Plan, PlanSummary, Preview
 from locktender.contracts.deployments.plan_texts import cleaned
@@ -26,13 +25,13 @@ from locktender.integrations.kube.access import ClusterAccess
 from locktender.integrations.kube.client import KubeClient
 from locktender.integrations.kube.errors import KubeError, KubeUnavailable
 from locktender.integrations.kube.explain import explain
-from locktender.integrations.kube.json_value import JsonObject
 from locktender.integrations.kube.limits import ManifestLimits
-from locktender.integrations.kube.manifests import Manifest, parse_manifests
+from locktender.integrations.kube.manifests import Manifest
 from locktender.integrations.kube.planning import survey
 from locktender.integrations.kube.secrets import is_withheld
 from locktender.integrations.kube.stamps import Stamp
 from locktender.integrations.templates.faults import TemplateFault
+from locktender.integrations.templates.objects import objects_of
 from locktender.runtime.scrub import Scrubber
 
 _NOTHING = Preview(documents=(), summary=PlanSummary())
@@ -105,17 +104,18 @@ class PreviewDeployment:
             made = await self._renderer(template.package, template.variables, template.inputs, examined.place.namespace)
         except TemplateFault as fault:
             raise Rejected([fault.finding("/source")]) from None
-        manifests = self._parsed(made.documents, [*made.secrets, *template.secrets])
+        manifests = self._parsed(made, template.secrets)
         secrets = [*secret_texts(manifests, access), *made.secrets, *template.secrets]
         return _Subject(manifests, secrets, made.instance)
 
-    def _parsed(self, documents: Sequence[JsonObject], secrets: Sequence[str]) -> list[Manifest]:
-        text = "\n---\n".join(json.dumps(document, ensure_ascii=False) for document in documents)
+    def _parsed(self, made: Provisional, secrets: Sequence[str]) -> list[Manifest]:
         try:
-            return parse_manifests(text, limits=self._manifests, pointer="/source")
+            return objects_of(made.documents, made.unset, limits=self._manifests, pointer="/source")
+        except TemplateFault as fault:
+            raise Rejected([fault.finding("/source")]) from None
         except Rejected as refusal:
             # What is told of an object may repeat a value that became part of its name.
-            clean = Scrubber(secrets).text
+            clean = Scrubber([*made.secrets, *secrets]).text
             findings = [replace(each, message=clean(each.message)) for each in refusal.findings]
         raise Rejected(findings)
 

@@ -58,7 +58,7 @@ class Examiner:
         kind = _kind(document, before)
         if kind == "noop" and request is not None:
             return self._noop(request, before, findings)
-        if kind is None:
+        if kind is None and document.get("predecessorTaskId") is None:
             findings.append(finding("/source", "a source is required; or name a predecessorTaskId", "required"))
         if kind == "template":
             access = access_of(document, findings, "deploy a template")

@@ -1,0 +1,56 @@
+"""What a template came to, as objects to apply: read by the rules for manifests, and refused where something lacks."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from locktender.contracts.kernel.errors import Rejected
+from locktender.integrations.kube.json_value import JsonObject
+from locktender.integrations.kube.limits import ManifestLimits
+from locktender.integrations.kube.manifests import Manifest, parse_manifests
+from locktender.integrations.templates.faults import TemplateFault
+
+_OF_TEMPLATES = ("inputs.", "defaults.")
+_NAMED = 10
+_LINES_EACH = 2
+_AT = re.compile(r"^line ([0-9]+): ")
+_FIRST = re.compile(r"\bfirst on line ([0-9]+); keep one$")
+
+
+def objects_of(
+    documents: Sequence[JsonObject], missing: Sequence[str], *, limits: ManifestLimits, pointer: str
+) -> list[Manifest]:
+    """The rendered documents as manifests, at least one. `missing` are the names that nothing was found for.
+
+    Faults name an object by its place among those that were rendered, from 1. They may repeat what became part of it.
+
+    Raises:
+        TemplateFault: a platform variable is missing, or there is nothing to apply.
+        Rejected: an object is none that a cluster takes, or there is too much of it.
+    """
+    variables = [name for name in missing if not name.startswith(_OF_TEMPLATES)]
+    if variables:
+        more = f" and {len(variables) - _NAMED} more" if len(variables) > _NAMED else ""
+        names = f"{', '.join(variables[:_NAMED])}{more}"
+        told = f"it needs platform variables that are not set here: {names}; ask the operator to set them"
+        raise TemplateFault("missing-variable", f"nothing was applied: {told}")
+    if not documents:
+        raise TemplateFault("nothing-rendered", "the template came to no objects at all, so there is nothing to apply")
+    # JSON is read by the same rules as YAML, and far quicker; escapes carry every character through.
+    text = "".join(f"---\n{json.dumps(document)}\n" for document in documents)
+    try:
+        return parse_manifests(text, limits=limits, pointer=pointer)
+    except Rejected as refusal:
+        findings = [replace(each, message=_by_object(each.message)) for each in refusal.findings]
+    # Nobody has seen the lines of that text.
+    raise Rejected(findings)
+
+
+def _by_object(message: str) -> str:
+    told = _AT.sub(lambda found: f"object {_place(found[1])}: ", message)
+    return _FIRST.sub(lambda found: f"first as object {_place(found[1])}; keep one", told)
+
+
+def _place(line: str) -> int:
+    return max(int(line) // _LINES_EACH, 1)
