@@ -51,6 +51,7 @@ def manifests(text: str = MANIFESTS, **more: Any) -> dict[str, Any]:
     return {"source": {"kind": "manifests", "manifests": text}, "kubeconfig": kubeconfig(namespace="prod")} | more
 
 
+@pytest.mark.story(28)
 async def test_the_answer_to_a_create_is_what_a_read_gives(api: RunningApi) -> None:
     answer = await api.http.post(api.path(), json=manifests())
     assert answer.status_code == 201, answer.text

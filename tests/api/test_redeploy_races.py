@@ -44,6 +44,7 @@ async def failed_many(db: TestDatabase) -> list[UUID]:
     return [each.result() for each in made]
 
 
+@pytest.mark.story(34)
 async def test_of_two_who_redeploy_one_wins_and_the_other_is_shown_the_winner(
     api: RunningApi, module_db: TestDatabase
 ) -> None:

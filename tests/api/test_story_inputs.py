@@ -141,6 +141,7 @@ async def test_the_run_that_goes_on_gets_the_values_and_credentials(
     assert (task["status"], task["asked"], task["resumeRequestedAt"]) == ("running", None, None)
 
 
+@pytest.mark.story(14)
 async def test_no_submitted_value_is_in_any_row_or_answer(
     api: RunningApi, module_db: TestDatabase, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -326,6 +327,7 @@ async def waits_for_a_lock(db: TestDatabase, count: int = 1) -> None:
             await asyncio.sleep(0.02)
 
 
+@pytest.mark.story(18)
 async def test_of_two_who_answer_one_wins_with_own_values_and_the_other_is_shown_the_task(
     api: RunningApi, module_db: TestDatabase, custody: CustodyClient
 ) -> None:

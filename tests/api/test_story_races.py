@@ -1,7 +1,7 @@
 """Two who act on one task at the same moment, hundreds of times: what each was told is what became of the task.
 
-Further pairs: cancelling beside outcomes and claims in `test_story_cancel`, inputs in `test_story_inputs`, redeploys and
-purges in `test_redeploy_races`.
+Further pairs: cancelling beside outcomes and claims in `test_story_cancel_races`, inputs in `test_story_inputs`,
+redeploys and purges in `test_redeploy_races`.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import AsyncGenerator, Coroutine
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -87,26 +88,44 @@ async def again(api: RunningApi, before: UUID) -> httpx.Response:
     return await api.http.post(api.path(), json={"predecessorTaskId": str(before)})
 
 
-async def shown(api: RunningApi, task_id: UUID) -> dict[str, Any]:
-    return (await api.http.get(api.path(f"/{task_id}"))).json()
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A task as the list shows it, and how often each of its events happened."""
+
+    task: dict[str, Any]
+    kinds: Counter[str]
 
 
-def kinds(snapshot: dict[str, Any]) -> Counter[str]:
-    return Counter(event["kind"] for event in snapshot["events"])
+async def found(api: RunningApi, db: TestDatabase, project: str) -> dict[UUID, Found]:
+    """Every task of a project, when the races are over."""
+    events = await db.admin.fetch(
+        "select t.id, array_agg(e.kind) as kinds from locktender.deployment_task t join locktender.deployment_event e "
+        "on e.task_id = t.id where t.project = $1 group by t.id",
+        project,
+    )
+    tasks: dict[str, Any] = {}
+    query = {"project": project, "limit": "100"}
+    while True:
+        page = (await api.http.get(api.path(), params=query)).json()
+        tasks |= {each["id"]: each for each in page["tasks"]}
+        if page["nextCursor"] is None:
+            break
+        query["cursor"] = page["nextCursor"]
+    return {row["id"]: Found(tasks[str(row["id"])], Counter(row["kinds"])) for row in events}
 
 
 def kind(answer: httpx.Response) -> str:
     return str(answer.json()["type"]).rpartition(":")[2]
 
 
-async def waiting(db: TestDatabase, api: RunningApi | None = None) -> list[UUID]:
-    """Tasks that wait for a title; with `api`, it has been submitted already."""
-    made: list[UUID] = []
+async def waiting(db: TestDatabase, project: str, *, submitted: bool = False) -> list[UUID]:
+    """Tasks that wait for a title, or for a runner since it was submitted."""
+    writes, made = DeploymentWrites(db.database), list[UUID]()
 
     async def one(_: int) -> None:
-        task_id = await park(db, await rows.created(db, runner="direct"), FORM)
-        if api is not None:
-            assert (await submit(api, task_id)).status_code == 200
+        task_id = await park(db, await rows.created(db, runner="direct", project=project), FORM)
+        if submitted:
+            await writes.submit_input(task_id, "ada", "api-1", rows.told(actor="api"))
         made.append(task_id)
 
     await at_once(one, range(ROUNDS))
@@ -134,12 +153,14 @@ async def test_of_a_cancel_and_the_run_that_goes_on_either_nothing_is_begun_or_t
             with pytest.raises(WrongState):
                 await writes.request_inputs(each.lease, rows.told(), timeline=rows.TIMELINE, asked=json.dumps(FORM))
             await writes.acknowledge_cancel(each.lease, rows.told(), timeline=rows.TIMELINE)
-        found = await shown(api, task_id)
-        assert (found["task"]["status"], kinds(found)["resumed"]) == ("cancelled", len(claimed))
-        assert kinds(found)["cancelled"] == 1
+        begun[task_id] = len(claimed)
         ends["begun" if claimed else "never begun"] += 1
 
-    await at_once(race, await waiting(module_db, api))
+    begun: dict[UUID, int] = {}
+    await at_once(race, await waiting(module_db, "cancel-resume", submitted=True))
+    for task_id, each in (await found(api, module_db, "cancel-resume")).items():
+        assert (each.task["status"], each.kinds["cancelled"]) == ("cancelled", 1)
+        assert each.kinds["resumed"] == begun[task_id]
     assert min(ends["begun"], ends["never begun"]) > 0, ends
 
 
@@ -147,7 +168,8 @@ async def test_of_a_run_that_goes_on_and_the_withdrawal_of_its_inputs_exactly_on
     api: RunningApi, module_db: TestDatabase
 ) -> None:
     writes, ends = DeploymentWrites(module_db.database), Counter[str]()
-    tasks = await waiting(module_db, api)
+    tasks = await waiting(module_db, "withdraw-resume", submitted=True)
+    taken: dict[UUID, bool] = {}
     over = asyncio.Event()
 
     async def withdraw() -> None:
@@ -156,21 +178,21 @@ async def test_of_a_run_that_goes_on_and_the_withdrawal_of_its_inputs_exactly_on
             await asyncio.sleep(0.005)
 
     async def race(task_id: UUID) -> None:
-        claimed = await a_little_later(claim(module_db, task_id))
-        found = await shown(api, task_id)
-        counted = kinds(found)
-        assert (counted["resumed"], counted["input-withdrawn"]) == ((1, 0) if claimed else (0, 1))
-        assert found["task"]["status"] == ("running" if claimed else "blocked")
-        ends["resumed" if claimed else "withdrawn"] += 1
-        if not claimed:
-            # Nothing is lost: it waits for them again.
-            assert found["task"]["blockedBy"]["kind"] == "input"
-            assert found["task"]["asked"]["inputs"][0]["key"] == "title"
+        taken[task_id] = bool(await a_little_later(claim(module_db, task_id)))
+        ends["resumed" if taken[task_id] else "withdrawn"] += 1
 
     async with asyncio.TaskGroup() as group:
         group.create_task(withdraw())
         await at_once(race, tasks)
         over.set()
+    for task_id, each in (await found(api, module_db, "withdraw-resume")).items():
+        if taken[task_id]:
+            assert (each.kinds["resumed"], each.kinds["input-withdrawn"], each.task["status"]) == (1, 0, "running")
+        else:
+            # Nothing is lost: it waits for them again.
+            assert (each.kinds["resumed"], each.kinds["input-withdrawn"], each.task["status"]) == (0, 1, "blocked")
+            assert (each.task["blockedBy"]["kind"], each.task["resumeRequestedAt"]) == ("input", None)
+            assert each.task["asked"]["inputs"][0]["key"] == "title"
     assert min(ends["resumed"], ends["withdrawn"]) > 0, ends
 
 
@@ -178,7 +200,7 @@ async def test_of_a_withdrawal_and_a_second_answer_the_second_counts_only_if_its
     api: RunningApi, module_db: TestDatabase
 ) -> None:
     writes, ends = DeploymentWrites(module_db.database), Counter[int]()
-    tasks = await waiting(module_db, api)
+    tasks = await waiting(module_db, "withdraw-answer", submitted=True)
 
     async def race(task_id: UUID) -> None:
         answer, _ = await both(a_little_later(submit(api, task_id, "Two")), writes.withdraw_input(1, 0.0))
@@ -188,12 +210,11 @@ async def test_of_a_withdrawal_and_a_second_answer_the_second_counts_only_if_its
 
     told: dict[UUID, bool] = {}
     await at_once(race, tasks)
-    for task_id, second in told.items():
-        found = await shown(api, task_id)
-        submitted, withdrawn = kinds(found)["input-submitted"], kinds(found)["input-withdrawn"]
-        assert submitted == 1 + second
+    for task_id, each in (await found(api, module_db, "withdraw-answer")).items():
+        submitted, withdrawn = each.kinds["input-submitted"], each.kinds["input-withdrawn"]
+        assert submitted == 1 + told[task_id]
         assert withdrawn in {submitted, submitted - 1}
-        assert (found["task"]["resumeRequestedAt"] is not None) == (submitted > withdrawn)
+        assert (each.task["resumeRequestedAt"] is not None) == (submitted > withdrawn)
     assert min(ends[200], ends[409]) > 0, ends
 
 
@@ -203,25 +224,26 @@ async def test_of_a_canvas_and_the_end_of_the_run_the_canvas_is_kept_only_if_its
     writes, ends = DeploymentWrites(module_db.database), Counter[int]()
 
     async def race(_: int) -> None:
-        lease = await rows.applying(module_db)
-        patch = api.http.patch(api.path(f"/{lease.row_id}/canvas-projection"), json={"canvas": CANVAS})
+        lease = await rows.applying(module_db, project="canvas")
+        body = {"mode": "replace", "canvas": CANVAS}
+        patch = api.http.patch(api.path(f"/{lease.row_id}/canvas-projection"), json=body)
         end = writes.complete(lease, rows.told(), timeline=rows.TIMELINE)
         answer, _ = await both(patch, a_little_later(end))
-        found = await shown(api, lease.row_id)
-        assert found["task"]["status"] == "completed"
-        assert found["task"]["revision"] == len(found["events"])
         ends[answer.status_code] += 1
-        project = await api.http.get("/v1/workspaces/acme/projects/shop/deployment-tasks")
-        [kept] = [each for each in project.json()["projections"] if each["id"] == str(lease.row_id)] or [None]
-        if answer.status_code == 200:
-            assert kinds(found)["placed"] == 1
-            assert kept is None or kept["canvas"]["slots"][0]["id"] == "a"
-        else:
+        placed[lease.row_id] = answer.status_code == 200
+        if answer.status_code != 200:
             assert (answer.status_code, kind(answer)) == (409, "not-placeable")
             assert answer.json()["snapshot"]["task"]["status"] == "completed"
-            assert kinds(found)["placed"] == 0
 
+    placed: dict[UUID, bool] = {}
     await at_once(race, range(ROUNDS))
+    for task_id, each in (await found(api, module_db, "canvas")).items():
+        assert (each.task["status"], each.kinds["completed"]) == ("completed", 1)
+        assert (each.kinds["placed"], each.task["revision"]) == (placed[task_id], each.kinds.total())
+    kept = (await api.http.get("/v1/workspaces/acme/projects/canvas/deployment-tasks")).json()["projections"]
+    assert kept
+    for each in kept:
+        assert (each["canvas"] is not None) == placed[UUID(each["id"])]
     assert min(ends[200], ends[409]) > 0, ends
 
 
@@ -232,20 +254,22 @@ async def test_of_a_cancel_and_a_redeploy_of_the_same_task_the_redeploy_follows_
     ends = Counter[int]()
 
     async def race(_: int) -> None:
-        task_id = await rows.created(module_db)
+        task_id = await rows.created(module_db, project="cancel-redeploy")
         stopped, answer = await both(cancel(api, task_id), a_little_later(again(api, task_id)))
         assert stopped.status_code == 200
         ends[answer.status_code] += 1
-        found = (await shown(api, task_id))["task"]
-        assert found["status"] == "cancelled"
         if answer.status_code == 201:
-            assert found["supersededBy"] == answer.json()["task"]["id"]
+            after[task_id] = answer.json()["task"]["id"]
         else:
             assert (answer.status_code, kind(answer)) == (409, "not-redeployable")
             assert answer.json()["snapshot"]["task"]["id"] == str(task_id)
-            assert found["supersededBy"] is None
+            after[task_id] = None
 
+    after: dict[UUID, str | None] = {}
     await at_once(race, range(ROUNDS))
+    tasks = await found(api, module_db, "cancel-redeploy")
+    for task_id, successor in after.items():
+        assert (tasks[task_id].task["status"], tasks[task_id].task["supersededBy"]) == ("cancelled", successor)
     assert min(ends[201], ends[409]) > 0, ends
 
 
@@ -265,7 +289,7 @@ async def test_of_two_who_answer_at_two_processes_of_the_api_the_run_gets_the_va
         payload = await custody.fetch(claimed.custodian, task_id, claimed.lease.epoch, "acme", 5)
         assert json.loads(payload)["inputs"] == {"title": winner}
 
-    await at_once(race, await waiting(module_db))
+    await at_once(race, await waiting(module_db, "answers"))
     assert min(winners["One"], winners["Two"]) > 0, winners
 
 
@@ -278,9 +302,12 @@ async def test_of_two_who_redeploy_at_two_processes_of_the_api_one_task_comes(
         won, lost = sorted(await both(again(api, before), again(second, before)), key=lambda each: each.status_code)
         assert (won.status_code, lost.status_code, kind(lost)) == (201, 409, "already-redeployed")
         assert lost.json()["snapshot"]["task"]["id"] == won.json()["task"]["id"]
-        successors = await module_db.admin.fetchval(
-            "select count(*) from locktender.deployment_task where predecessor_id = $1", before
-        )
-        assert successors == 1
+        winners[UUID(won.json()["task"]["id"])] = before
 
+    winners: dict[UUID, UUID] = {}
     await at_once(race, range(ROUNDS))
+    successors = await module_db.admin.fetch(
+        "select id, predecessor_id from locktender.deployment_task where predecessor_id = any($1)",
+        list(winners.values()),
+    )
+    assert {row["id"]: row["predecessor_id"] for row in successors} == winners

@@ -64,6 +64,7 @@ async def one(api: RunningApi, task_id: UUID) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.story(25)
 async def test_a_client_learns_from_the_api_how_to_show_each_state(api: RunningApi, db: TestDatabase) -> None:
     answer = await api.http.get("/v1/presentation", headers={"Authorization": ""})
     table = {each["state"]: each for each in answer.json()["states"]}
@@ -146,6 +147,7 @@ async def test_whoever_looks_writes_nothing(db: TestDatabase, bus_server: NatsSe
         assert refused.status_code == 503
 
 
+@pytest.mark.story(24)
 async def test_a_redeploy_takes_the_reminder_off_its_predecessor(api: RunningApi, db: TestDatabase) -> None:
     failed = await rows.failed(db)
     await relay_events(db, api.bus)

@@ -91,6 +91,7 @@ def kind(answer: httpx.Response) -> str:
 
 
 @pytest.mark.parametrize("state", ["failed", "cancelled"])
+@pytest.mark.story(9)
 async def test_what_failed_or_was_cancelled_is_cloned_with_its_lineage(
     api: RunningApi, module_db: TestDatabase, state: str
 ) -> None:
@@ -188,6 +189,7 @@ async def test_the_same_key_makes_one_redeploy_also_when_its_predecessor_is_gone
     assert (fourth.status_code, fourth.json()) == (200, first.json())
 
 
+@pytest.mark.story(11)
 async def test_a_chain_keeps_its_instance_although_the_middle_named_nothing_and_the_root_is_gone(
     api: RunningApi, module_db: TestDatabase
 ) -> None:
@@ -219,6 +221,7 @@ async def test_what_goes_elsewhere_or_is_something_else_gets_a_name_of_its_own(
     assert answer.json()["events"][0]["payload"]["inherits"] is False
 
 
+@pytest.mark.story(10)
 async def test_an_edited_redeploy_of_the_same_template_goes_on_under_its_name(
     api: RunningApi, module_db: TestDatabase
 ) -> None:
@@ -300,6 +303,7 @@ async def test_a_source_that_cannot_be_made_whole_by_asking_is_needed_anew(
     assert answer.json()["events"][0]["payload"]["edited"] is True
 
 
+@pytest.mark.story(12)
 async def test_people_are_warned_once_of_what_a_redeploy_overwrites(api: RunningApi, module_db: TestDatabase) -> None:
     before = await made(api, manifests())
     cards = (await snapshot(api, before))["timeline"]["cards"]
@@ -319,6 +323,7 @@ async def test_people_are_warned_once_of_what_a_redeploy_overwrites(api: Running
     assert (outlook["allowed"], outlook["warning"]) == (False, None)
 
 
+@pytest.mark.story(15)
 async def test_the_outlook_of_a_template_names_what_is_asked_again(api: RunningApi, module_db: TestDatabase) -> None:
     before = await ended(module_db, await made(api, wiki()))
     outlook = (await api.http.get(api.path(f"/{before}/redeploy"))).json()
@@ -327,6 +332,7 @@ async def test_the_outlook_of_a_template_names_what_is_asked_again(api: RunningA
     ]  # fmt: skip
 
 
+@pytest.mark.story(10)
 async def test_an_edit_begins_with_what_is_stored(api: RunningApi, module_db: TestDatabase) -> None:
     before = await ended(module_db, await made(api, manifests()))
     view = (await api.http.get(api.path(f"/{before}/source"))).json()

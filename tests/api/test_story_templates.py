@@ -158,6 +158,7 @@ async def test_manifests_take_no_inputs(api: RunningApi) -> None:
     assert faults(await api.http.post(api.path(), json=body)) == {("/inputs", "no-inputs")}
 
 
+@pytest.mark.story(14)
 async def test_no_secret_input_is_in_any_row_or_answer_however_it_is_repeated(
     api: RunningApi, module_db: TestDatabase
 ) -> None:

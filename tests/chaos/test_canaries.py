@@ -1,24 +1,20 @@
 """Secrets that a caller hands over are nowhere but in the memory of the services and in the cluster they are for."""
 
-import asyncio
 import base64
 import json
-import os
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from locktender.embedded.cluster.kubeconfig import kubeconfig
-from locktender.testkit.canaries import Cage, Canary, Hit, awkward, short, token
+from locktender.testkit.canaries import Cage, Canary, awkward, short, token
 from locktender.testkit.scratch import scratch_dir
+from locktender.testkit.searching import Heard, assert_search_works, everywhere, store_without_compression
 from locktender.testkit.system import SystemRig, running_system, tasks
 from locktender.testkit.workloads import manifests, unique
 
@@ -35,18 +31,6 @@ _KUBE, _BEARER, _PASSWORD, _BROKEN, _EXEC = (
 )
 _MARK = token("not-secret")
 """A value that is no secret: where the search finds it, the search works."""
-
-
-@dataclass(slots=True)
-class Heard:
-    """Everything that the system said to its callers."""
-
-    texts: list[tuple[str, str]] = field(default_factory=list)
-
-    def answer(self, response: httpx.Response) -> httpx.Response:
-        self.texts.append((f"answer to {response.request.method} {response.url.path}", response.text))
-        self.texts.append((f"headers of {response.url.path}", str(response.headers)))
-        return response
 
 
 def _client_pair() -> tuple[str, str]:
@@ -91,10 +75,11 @@ async def rig() -> AsyncGenerator[SystemRig]:
             yield rig
 
 
+@pytest.mark.story(14)
 async def test_no_secret_is_anywhere_after_runs_of_every_ending(rig: SystemRig) -> None:
     heard = Heard()
-    rig.http.event_hooks["response"].append(_listening(heard))
-    await _store_without_compression(rig)
+    heard.listen(rig)
+    await store_without_compression(rig)
     given = await _kubeconfig(rig)
     ends = [
         await _completed(rig, heard, given),
@@ -110,30 +95,16 @@ async def test_no_secret_is_anywhere_after_runs_of_every_ending(rig: SystemRig) 
     await rig.ask("GET", tasks(), params={"project": "chaos"})
     assert await rig.violations() == []
     cage = Cage(CANARIES)
-    found = await _everywhere(rig, heard, cage)
+    found = await everywhere(rig, heard, cage)
     assert not found, "\n".join(sorted({f"{hit.canary}: {hit.form} in {hit.place}" for hit in found}))
-    await _assert_search_works(rig, heard, ends)
-
-
-async def _store_without_compression(rig: SystemRig) -> None:
-    """Nothing can be found in compressed values, neither in the files of the tables nor in the log of changes."""
-    async with rig.sql() as connection:
-        columns = await connection.fetch(
-            "select format('alter table %I.%I alter column %I set storage external', n.nspname, c.relname, a.attname)"
-            " as sql from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n"
-            " on n.oid = c.relnamespace where n.nspname = 'locktender' and c.relkind in ('r', 'p') and a.attnum > 0"
-            " and not a.attisdropped and a.attstorage in ('x', 'm')"
-        )
-        assert columns
-        for column in columns:
-            await connection.execute(column["sql"])
+    await assert_search_works(rig, heard, _MARK, ends)
 
 
 async def _completed(rig: SystemRig, heard: Heard, given: str) -> str:
     name = unique("completed")
     task = await rig.deploy(_application(name, values={"password": _STRING, "awkward": _AWKWARD, "pin": _SHORT}),
                             kubeconfig=given)  # fmt: skip
-    await _listen(rig, heard, task)
+    await heard.follow(rig, task)
     assert (await rig.ended(task))["task"]["status"] == "completed"
     _, stored = await rig.cluster.request("GET", f"/api/v1/namespaces/default/secrets/{name}")
     assert base64.b64decode(stored["data"]["password"]).decode() == _STRING
@@ -147,7 +118,7 @@ async def _failed(rig: SystemRig, heard: Heard, given: str, refused: str) -> str
     said = f"denied: password {_ECHO!s} ({json.dumps(_ECHO)}, {encoded}) is too weak; bearer {_KUBE}"
     await rig.cluster.faults({"verb": "patch", "name": name, "resource": refused, "status": 422, "message": said})
     task = await rig.deploy(_application(name, values={"password": _ECHO}), kubeconfig=given)
-    await _listen(rig, heard, task)
+    await heard.follow(rig, task)
     snapshot = await rig.ended(task)
     assert snapshot["task"]["status"] == "failed"
     if refused != "secrets":
@@ -161,7 +132,7 @@ async def _cancelled(rig: SystemRig, heard: Heard, given: str) -> str:
     task = await rig.deploy(_application(unique("cancelled"), behaviour="slow:60"), kubeconfig=given)
     await rig.until(task, "applying")
     assert await rig.cancel(task)
-    await _listen(rig, heard, task)
+    await heard.follow(rig, task)
     assert (await rig.ended(task))["task"]["status"] == "cancelled"
     return task
 
@@ -170,7 +141,7 @@ async def _interrupted(rig: SystemRig, heard: Heard, given: str) -> str:
     task = await rig.deploy(_application(unique("interrupted"), behaviour="slow:60"), kubeconfig=given)
     await rig.until(task, "applying")
     await rig.kill("runner")
-    await _listen(rig, heard, task)
+    await heard.follow(rig, task)
     assert (await rig.ended(task))["task"]["failure"]["reason"] == "interrupted"
     return task
 
@@ -178,7 +149,7 @@ async def _interrupted(rig: SystemRig, heard: Heard, given: str) -> str:
 async def _credentials_lost(rig: SystemRig, heard: Heard, given: str) -> str:
     rig.faults.arm("api.after-insert")
     task = await rig.deploy(_application(unique("lost")), kubeconfig=given)
-    await _listen(rig, heard, task)
+    await heard.follow(rig, task)
     assert (await rig.ended(task))["task"]["failure"]["reason"] == "credentials-lost"
     return task
 
@@ -246,80 +217,3 @@ def _application(name: str, *, behaviour: str | None = None, values: dict[str, s
     ]  # fmt: skip
     first = manifests(name, behaviour=behaviour, values=values or {"password": _STRING})
     return "\n---\n".join([first, *map(json.dumps, more)])
-
-
-def _listening(heard: Heard) -> Any:
-    async def hear(response: httpx.Response) -> None:
-        if "event-stream" not in response.headers.get("content-type", ""):
-            await response.aread()
-            heard.answer(response)
-
-    return hear
-
-
-async def _listen(rig: SystemRig, heard: Heard, task: str) -> None:
-    """Keep the stream of a task from now to its end."""
-    for _ in range(20):
-        try:
-            async with asyncio.timeout(60), rig.http.stream("GET", tasks(f"/{task}/timeline/stream")) as response:
-                async for line in response.aiter_lines():
-                    heard.texts.append((f"stream of {task}", line))
-                    if line == "event: end":
-                        return
-        except httpx.TransportError:
-            await asyncio.sleep(0.3)
-    raise AssertionError(f"the stream of {task} did not end")
-
-
-async def _everywhere(rig: SystemRig, heard: Heard, cage: Cage) -> list[Hit]:
-    hits = [hit for place, text in heard.texts for hit in cage.text(place, text)]
-    hits += cage.processes(_ours(rig))
-    # The database's files hold what was written only after a checkpoint.
-    hits += [hit for place, text in await _rows(rig) for hit in cage.text(place, text)]
-    cluster = rig.system.kubeconfig.parent
-    return hits + await asyncio.to_thread(cage.folder, rig.folder, besides=[cluster])
-
-
-async def _rows(rig: SystemRig) -> list[tuple[str, str]]:
-    """Every row of every table of ours, as text, and what the server says of its sessions."""
-    rows: list[tuple[str, str]] = []
-    async with rig.sql() as connection:
-        await connection.execute("checkpoint")
-        tables = await connection.fetch(
-            "select format('%I.%I', schemaname, tablename) as name from pg_tables"
-            " where schemaname not in ('pg_catalog', 'information_schema')"
-        )
-        for table in [each["name"] for each in tables] + ["pg_stat_activity"]:
-            found = await connection.fetch(f"select each::text as row from {table} each")  # noqa: S608 - listed by the server
-            rows += [(f"table {table}", each["row"]) for each in found]
-    return rows
-
-
-def _ours(rig: SystemRig) -> set[int]:
-    """Every process below this one: the services, the servers, and the processes of the servers."""
-    parents: dict[int, int] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal():
-            try:
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            except OSError:
-                continue
-    ours, known = {os.getpid()}, 0
-    while len(ours) > known:
-        known = len(ours)
-        ours |= {pid for pid, parent in parents.items() if parent in ours}
-    names = ("api", "runner", "outbox", "reaper", "cleanup", "cluster", "postgres", "nats")
-    assert {rig.pid(name) for name in names} <= ours
-    return ours
-
-
-async def _assert_search_works(rig: SystemRig, heard: Heard, ends: list[str]) -> None:
-    mark = Cage([Canary("mark", _MARK)])
-    assert any(mark.text(place, text) for place, text in await _rows(rig)), "the rows hold what is no secret"
-    for files in ("base", "pg_wal"):
-        data = rig.folder / "postgres" / "data" / files
-        assert await asyncio.to_thread(mark.folder, data), f"{data} holds what is no secret"
-    ids = Cage(Canary("task", task) for task in ends)
-    assert await asyncio.to_thread(ids.folder, rig.folder / "nats"), "the streams hold the events of a task"
-    assert await asyncio.to_thread(ids.folder, rig.folder / "logs"), "the logs name a task"
-    assert any(ids.text(place, text) for place, text in heard.texts if place.startswith("stream")), "streams were heard"

@@ -18,6 +18,11 @@ WRITINGS: dict[str, Callable[[str], str]] = {
     "raw": lambda value: value,
     "json": lambda value: json.dumps({"message": f"it said {value}."}),
     "json-unicode": lambda value: json.dumps({"message": f"it said {value}."}, ensure_ascii=False),
+    "json-for-html": lambda value: (
+        json.dumps(value).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    ),
+    "json-in-base64": lambda value: base64.b64encode(json.dumps(value)[1:-1].encode()).decode(),
+    "base64-in-a-url": lambda value: "https://x/?q=" + quote(base64.b64encode(value.encode()).decode(), safe=""),
     "json-in-json": lambda value: json.dumps({"line": json.dumps({"message": value})}),
     "base64": lambda value: base64.b64encode(value.encode()).decode(),
     "base64-shifted-1": lambda value: base64.b64encode(f"abcd{value}z".encode()).decode(),

@@ -3,12 +3,22 @@
 import re
 import signal
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from locktender.testkit.crash_points import (
+    CANCELLED,
+    CANCELLING,
+    DEPLOYING,
+    INTERRUPTED,
+    JUDGING,
+    PLACES,
+    REMOVING,
+    end_of,
+)
+from locktender.testkit.lineages import let_retention_pass
 from locktender.testkit.nats_rig import eventually
 from locktender.testkit.system import PATIENCE, SystemRig, running_system, tasks
 from locktender.testkit.truth import assert_told_in_order, assert_true, told
@@ -16,36 +26,8 @@ from locktender.testkit.workloads import manifests, unique
 
 pytestmark = pytest.mark.timeout(240)
 
-COMPLETED, INTERRUPTED, LOST, CANCELLED = "completed", "interrupted", "credentials-lost", "cancelled"
-
-DEPLOYING = {
-    "api.before-insert": COMPLETED,  # nothing was made, so the same request makes it
-    "api.after-insert": LOST,  # the task is there, what its instance held in memory is not
-    "outbox.before-publish": COMPLETED,
-    "outbox.after-publish": COMPLETED,
-    "outbox.after-mark": COMPLETED,
-    "runner.before-claim": COMPLETED,
-    "runner.after-claim": INTERRUPTED,
-    "runner.claimed": INTERRUPTED,
-    "runner.acked": INTERRUPTED,
-    "runner.before-apply": INTERRUPTED,
-    "runner.after-effect": INTERRUPTED,
-    "runner.before-outcome": INTERRUPTED,
-    "runner.after-outcome": COMPLETED,
-}
-"""Where a process dies in the middle of a deployment, and the one true end of it."""
-
 AMID = ("runner.before-apply", "runner.after-effect")
 WITH_SECRET = {"api.before-insert", "api.after-insert", "runner.after-claim", "runner.after-outcome"}
-JUDGING = ("reaper.before-sweep", "reaper.after-sweep")
-CANCELLING = ("api.after-cancel",)
-REMOVING = (
-    "cleanup.after-claim",
-    "cleanup.before-remove",
-    "cleanup.after-remove",
-    "cleanup.claimed",
-    "cleanup.acked",
-)
 
 
 @pytest.fixture(scope="module")
@@ -64,24 +46,13 @@ async def rig(module_rig: SystemRig) -> AsyncGenerator[SystemRig]:
     assert await module_rig.violations() == []
 
 
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a task ended, in one word."""
-
-    snapshot: dict
-
-    def __str__(self) -> str:
-        task = self.snapshot["task"]
-        return task["failure"]["reason"] if task["status"] == "failed" else task["status"]
-
-
 @pytest.mark.parametrize("place", [place for place in DEPLOYING if place not in AMID])
 async def test_a_deployment_ends_in_truth_wherever_a_process_dies(rig: SystemRig, place: str) -> None:
     rig.faults.arm(place)
     task = await rig.deploy(manifests(unique(), secret=place in WITH_SECRET))
     await rig.faults.fired(place)
     snapshot = await rig.ended(task)
-    assert str(End(snapshot)) == DEPLOYING[place], snapshot["task"]
+    assert end_of(snapshot) == DEPLOYING[place], snapshot["task"]
     await assert_true(rig, snapshot)
     await assert_told_in_order(rig, task)
 
@@ -93,7 +64,7 @@ async def test_a_document_under_way_is_called_unknown_and_the_rest_not_applied(r
     task = await rig.deploy(manifests(name, secret=True))
     await rig.faults.fired(place)
     snapshot = await rig.ended(task)
-    assert str(End(snapshot)) == DEPLOYING[place], snapshot["task"]
+    assert end_of(snapshot) == DEPLOYING[place], snapshot["task"]
     states = sorted(card["apply"] for card in snapshot["timeline"]["cards"])
     assert states == ["applying", "not-applied", "not-applied", "not-applied"]
     sent = [entry for entry in await rig.cluster.ledger() if entry["task"] == task and not entry["dryRun"]]
@@ -110,7 +81,7 @@ async def test_a_run_without_a_runner_is_judged_once_although_the_judge_dies(rig
     rig.faults.arm(place)
     await rig.faults.fired(place)
     snapshot = await rig.ended(task)
-    assert str(End(snapshot)) == INTERRUPTED, snapshot["task"]
+    assert end_of(snapshot) == INTERRUPTED, snapshot["task"]
     assert [event["kind"] for event in await rig.events(task)].count("engine-resolved") == 1
     await assert_true(rig, snapshot)
     await assert_told_in_order(rig, task)
@@ -126,18 +97,19 @@ async def test_a_cancel_that_is_on_the_row_holds_although_the_api_dies_before_it
     assert await rig.cancel(task)
     await rig.faults.fired(place)
     snapshot = await rig.ended(task)
-    assert str(End(snapshot)) == CANCELLED, snapshot["task"]
+    assert end_of(snapshot) == CANCELLED, snapshot["task"]
     await assert_true(rig, snapshot)
     await assert_told_in_order(rig, task)
 
 
 @pytest.mark.parametrize("place", REMOVING)
+@pytest.mark.story(21)
 async def test_what_is_due_is_removed_once_although_cleanup_dies(rig: SystemRig, place: str) -> None:
     task = await rig.deploy(manifests(unique()))
     snapshot = await rig.ended(task)
     await assert_true(rig, snapshot)
     rig.faults.arm(place)
-    await _let_retention_pass(rig, task)
+    await let_retention_pass(rig, task)
     await rig.faults.fired(place)
 
     async def gone() -> bool:
@@ -150,6 +122,7 @@ async def test_what_is_due_is_removed_once_although_cleanup_dies(rig: SystemRig,
 
 
 @pytest.mark.parametrize("place", AMID)
+@pytest.mark.story(30)
 async def test_a_runner_that_slept_through_its_lease_changes_nothing_when_it_wakes(rig: SystemRig, place: str) -> None:
     """What is promised: once the verdict is on the row, the row and the events stay as they are whatever the sleeper
     does. Of the cluster at most the one document changes that was announced under the lease and not yet answered; no
@@ -166,19 +139,20 @@ async def test_a_runner_that_slept_through_its_lease_changes_nothing_when_it_wak
     assert rig.pid("runner") == sleeper
     snapshot = await rig.snapshot(task)
     assert snapshot == judged
-    assert str(End(snapshot)) == INTERRUPTED, snapshot["task"]
+    assert end_of(snapshot) == INTERRUPTED, snapshot["task"]
     states = sorted(card["apply"] for card in snapshot["timeline"]["cards"])
     assert states == ["applying", "not-applied", "not-applied", "not-applied"]
     await assert_true(rig, snapshot, late=timedelta(seconds=PATIENCE))
     await assert_told_in_order(rig, task)
 
 
+@pytest.mark.story(1)
 async def test_a_runner_that_is_shut_down_says_so_for_what_it_carried(rig: SystemRig) -> None:
     task = await rig.deploy(manifests(unique(), behaviour="slow:60"))
     await _until_applied(rig, task, 3)
     await rig.replaced("runner", rig.signal("runner", signal.SIGTERM))
     snapshot = await rig.ended(task)
-    assert str(End(snapshot)) == INTERRUPTED, snapshot["task"]
+    assert end_of(snapshot) == INTERRUPTED, snapshot["task"]
     assert snapshot["task"]["failure"]["detail"] == "shutdown"
     assert [event["kind"] for event in await rig.events(task)][-1] == "failed"
     await assert_true(rig, snapshot)
@@ -195,7 +169,7 @@ async def test_a_runner_that_is_shut_down_while_a_cancel_waits_confirms_the_canc
     rig.signal("runner", signal.SIGCONT)
     await rig.replaced("runner", runner)
     snapshot = await rig.ended(task)
-    assert str(End(snapshot)) == CANCELLED, snapshot["task"]
+    assert end_of(snapshot) == CANCELLED, snapshot["task"]
     await assert_true(rig, snapshot)
     await assert_told_in_order(rig, task)
 
@@ -206,7 +180,7 @@ def test_no_dangerous_place_is_left_out() -> None:
     named = {name for text in sources for name in re.findall(r'faults\.reach\("([^"]+)"\)', text)}
     patterns = {name for text in sources for name in re.findall(r'faults\.reach\(f"\{self\._name\}\.([^"]+)"\)', text)}
     expected = named | {f"{worker}.{place}" for worker in ("runner", "cleanup") for place in patterns}
-    assert expected == {*DEPLOYING, *JUDGING, *CANCELLING, *REMOVING}
+    assert expected == PLACES
 
 
 async def _until_applied(rig: SystemRig, task: str, count: int) -> None:
@@ -215,12 +189,3 @@ async def _until_applied(rig: SystemRig, task: str, count: int) -> None:
         return sum(card["apply"] in {"applied", "unchanged"} for card in cards) >= count
 
     await eventually(applied, PATIENCE)
-
-
-async def _let_retention_pass(rig: SystemRig, task: str) -> None:
-    """Make the task end long ago, which no writer of the product can do."""
-    async with rig.sql() as connection, connection.transaction():
-        await connection.execute("set local session_replication_role = replica")
-        await connection.execute(
-            "update locktender.deployment_task set completed_at = completed_at - interval '90 days' where id = $1", task
-        )

@@ -89,6 +89,7 @@ def _assert_moved(
 
 @pytest.mark.parametrize("epoch", [_EPOCH - 1, _EPOCH, _EPOCH + 1], ids=["stale", "current", "future"])
 @pytest.mark.parametrize(("guarded", "status"), _CASES)
+@pytest.mark.story(30)
 async def test_a_transition_moves_exactly_what_the_machine_allows(
     module_db: TestDatabase, guarded: Guarded[Any], status: StrEnum, epoch: int
 ) -> None:

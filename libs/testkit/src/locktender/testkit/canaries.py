@@ -15,6 +15,7 @@ from urllib.parse import quote, quote_plus
 
 _WINDOW = 64
 """Characters of a long value that are searched for in one piece, so that a line of a key is found by itself."""
+_HTML = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +114,18 @@ def _forms(value: str) -> Iterator[tuple[str, bytes]]:
     raw = value.encode()
     yield "raw", raw
     for ascii_only in (True, False):
-        yield "JSON", json.dumps(value, ensure_ascii=ascii_only)[1:-1].encode()
+        once = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
+        yield "JSON", once.encode()
+        # As clusters write it.
+        yield "JSON for HTML", once.translate(_HTML).encode()
         # JSON within JSON, as annotations and log lines have it.
-        yield "JSON twice", json.dumps(json.dumps(value, ensure_ascii=ascii_only)[1:-1])[1:-1].encode()
+        yield "JSON twice", json.dumps(once)[1:-1].encode()
+        yield "JSON in base64", base64.b64encode(once.encode()).rstrip(b"=")
     for encode, name in ((base64.b64encode, "base64"), (base64.urlsafe_b64encode, "base64 for URLs")):
         for offset in range(3):
             yield name, _aligned(encode(b"\0" * offset + raw), offset, len(raw))
         yield f"{name} twice", _aligned(encode(encode(raw)), 0, len(encode(raw)))
+        yield f"{name} in a URL", quote(encode(raw), safe="").encode()
     for escaped in (quote(value), quote(value, safe=""), quote_plus(value)):
         yield "URL", escaped.encode()
     yield "hex", raw.hex().encode()

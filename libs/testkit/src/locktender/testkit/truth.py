@@ -13,8 +13,10 @@ from locktender.testkit.nats_rig import eventually
 from locktender.testkit.system import PATIENCE, SystemRig, ToldEvent
 
 _VERDICT = "engine-resolved"
+_BEGINNINGS = frozenset({"started", "resumed"})
 _NEVER_SENT = frozenset({"pending", "not-applied"})
 _TAKEN = frozenset({"applied", "unchanged"})
+_MADE = _TAKEN | {"removed"}
 _PATHS = {
     "ConfigMap": "/api/v1/namespaces/default/configmaps",
     "Secret": "/api/v1/namespaces/default/secrets",
@@ -32,9 +34,9 @@ async def assert_true(rig: SystemRig, snapshot: Snapshot, *, late: timedelta = t
     """Fail unless an ended task tells the truth about the cluster.
 
     Completed: every document took effect once, is in the cluster under this task, and is ready. Otherwise: what is
-    called applied took effect, what is called not applied was never even sent, and only what is called `applying` may
-    be either. No effect carries an epoch that the task did not have, and none came after the verdict of the engine,
-    except, within `late`, of the one document that was under way.
+    called applied took effect, what is called removed did and is gone, what is called not applied was never even sent,
+    and only what is called `applying` may be either. No effect carries an epoch that the task did not have, and none
+    came after the verdict of the engine, except, within `late`, of the one document that was under way.
     """
     task, cards = snapshot["task"], snapshot["timeline"]["cards"]
     assert task["status"] in DEPLOYMENT_TASK.terminal, task
@@ -43,8 +45,10 @@ async def assert_true(rig: SystemRig, snapshot: Snapshot, *, late: timedelta = t
     asked, effects = await _asked(rig, task["id"])
     for card in cards:
         _assert_card(card, asked, effects)
+        if card["apply"] == "removed":
+            await _assert_removed(rig, card, task["id"])
     events = await rig.events(task["id"])
-    epochs = {str(event["epoch"]) for event in events if event["kind"] == "started"}
+    epochs = {str(event["epoch"]) for event in events if event["kind"] in _BEGINNINGS}
     strangers = [entry for found in effects.values() for entry in found if entry["epoch"] not in epochs]
     assert not strangers, f"effects under an epoch that nobody had: {strangers}"
     _assert_fenced(events, cards, effects, late)
@@ -111,7 +115,7 @@ def _key(card: dict[str, Any]) -> tuple[str, str]:
 def _assert_card(card: dict[str, Any], asked: Effects, effects: Effects) -> None:
     found = effects.get(_key(card), [])
     assert len(found) <= 1, f"{card['ref']} was applied {len(found)} times: {found}"
-    if card["apply"] in _TAKEN:
+    if card["apply"] in _MADE:
         assert found, f"{card['ref']} is called {card['apply']}, yet the cluster never took it"
     if card["apply"] in _NEVER_SENT:
         assert _key(card) not in asked, f"{card['ref']} is called {card['apply']}, yet it was sent"
@@ -135,6 +139,13 @@ def _assert_fenced(
     assert after.keys() <= under_way, f"after the verdict at {verdicts[0]} the cluster was changed: {after}"
     tardy = [moment for moment in after.values() if datetime.fromisoformat(moment) > verdicts[0] + late]
     assert not tardy, f"the effect under way came later than {late} after the verdict at {verdicts[0]}: {tardy}"
+
+
+async def _assert_removed(rig: SystemRig, card: dict[str, Any], task_id: str) -> None:
+    """Another task may have made it anew; what this one had made is gone."""
+    status, found = await rig.cluster.request("GET", f"{_PATHS[card['ref']['kind']]}/{card['ref']['name']}")
+    gone = status == HTTPStatus.NOT_FOUND or found["metadata"]["annotations"][_TASK] != task_id
+    assert gone, f"{card['ref']} is called removed, and is there"
 
 
 async def _assert_complete(rig: SystemRig, snapshot: Snapshot) -> None:
