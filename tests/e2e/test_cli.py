@@ -1,6 +1,7 @@
 """The commands as a person or a script runs them: real processes, their JSON and their exit codes."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from uuid import uuid4
@@ -119,6 +120,38 @@ async def test_an_api_that_does_not_answer_ends_with_5(rig: SystemRig, tmp_path:
     assert (nowhere.code, nowhere.json["exitCode"]) == (5, 5), nowhere
     away = await run(rig, "deployments", "list", "--url", "http://127.0.0.1:9", "--token", "x", "--json")
     assert away.code == 5, away
+
+
+async def test_what_is_wrong_with_the_options_is_told_without_an_api(rig: SystemRig, tmp_path: Path) -> None:
+    nowhere = {"LOCKTENDER_STATE": str(tmp_path)}
+    assert (await run(rig, "deploy", "--json", **nowhere)).json["error"] == "nothing to deploy"
+    endless = await run(rig, "deploy", "-f", "/dev/zero", **nowhere)
+    assert (endless.code, "larger than 32 MiB" in endless.err) == (2, True), endless
+    bad = await run(rig, "deployments", "list", "--url", "nonsense", "--token", "x", **nowhere)
+    assert (bad.code, "nonsense is no URL of an API" in bad.err) == (2, True), bad
+    silent = await run(rig, "deploy", "--template", "guestbook", "--input-stdin", "admin_password", **nowhere)
+    assert (silent.code, "standard input brought no value" in silent.err) == (2, True), silent
+
+
+async def test_a_refusal_names_the_field_and_an_unknown_id_where_to_look(rig: SystemRig) -> None:
+    wrong = await run(rig, "deploy", "-f", "-", "-n", "Not A Name", "--json", stdin=manifests(unique()))
+    assert wrong.json["error"].startswith("/target/namespace: use lower-case letters"), wrong
+    unknown = await run(rig, "deployments", "show", "../templates/guestbook", "--json")
+    assert (unknown.code, "locktender deployments list" in unknown.json["hint"]) == (3, True), unknown
+    for key in ("ключ", "a\nb"):
+        refused = await run(rig, "deploy", "-f", "-", "--idempotency-key", key, stdin=manifests(unique()))
+        assert refused.code == 2, refused
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+async def test_a_reader_that_goes_away_ends_a_command_like_any_other_program(
+    rig: SystemRig, form: tuple[str, ...]
+) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    process = await started(rig, "templates", "list", *form, stdout=write)
+    os.close(write)
+    assert (await ended(process)).code == 141
 
 
 async def test_a_deployment_that_fails_ends_the_command_with_1(

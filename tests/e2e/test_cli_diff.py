@@ -65,6 +65,45 @@ async def test_input_and_credentials_are_checked_as_for_a_deploy(rig: SystemRig)
     assert (await run(rig, "diff")).code == 2
 
 
+async def test_a_template_is_planned_with_its_inputs_under_a_name_for_this_once(rig: SystemRig) -> None:
+    inputs = ("--template", "guestbook", "--input", "expose=true", "--input-stdin", "admin_password")
+    lacking = await run(rig, "diff", *inputs, "--json", stdin="canary-password-77cc")
+    assert (lacking.code, lacking.json["error"]) == (2, "nothing can be planned without contact"), lacking
+    more = ("--input", "contact=a@example.com", "--input", "contract=b")
+    told = await run(rig, "diff", *inputs, *more, stdin="canary-password-77cc")
+    assert told.code == 0, told
+    first, *documents, last = told.out.splitlines()
+    assert first == "plan: 7 to create"
+    name = last.split()[1].rstrip(",")
+    assert name.startswith("guestbook-")
+    assert all(name in document for document in documents)
+    assert "ignored: contract; the template does not ask for it" in told.err
+    assert "canary" not in told.out + told.err
+
+
+async def test_a_template_in_a_file_is_planned_as_well(rig: SystemRig) -> None:
+    planned = await run(rig, "diff", "-f", "-", "--exit-code", "--json", stdin=template())
+    assert (planned.code, planned.json["summary"]["create"]) == (6, 1), planned
+    assert planned.json["instance"].startswith("tea-")
+    wrong = await run(rig, "diff", "-f", "-", "--input", "cups=lots", "--json", stdin=template())
+    assert (wrong.code, "lots" in wrong.out + wrong.err) == (2, False), wrong
+
+
+def template() -> str:
+    return """\
+apiVersion: app.sealos.io/v1
+kind: Template
+metadata: {name: tea}
+spec:
+  defaults: {app_name: {type: string, value: "tea-${{ random(8) }}"}}
+  inputs: {cups: {type: number, default: '1'}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: "${{ defaults.app_name }}"}
+"""
+
+
 async def test_the_exit_codes_are_documented_where_people_look(rig: SystemRig) -> None:
     said = " ".join((await run(rig, "diff", "--help")).out.split())
     assert "0 if it would go well, with 4 if a document conflicts or is refused, and with 6" in said

@@ -29,17 +29,9 @@ async def test_a_template_asks_for_its_inputs_in_order_and_is_followed_as_a_tree
         await screen.until("replicas: 2")
         screen.clear_and_type("many")
         await screen.until("enter a number")
-        await screen.until("replicas: 2")
-        screen.clear_and_type("1")
+        await screen.fill(replicas="1")
         await screen.until("1) small")
-        await screen.until("size: small")
-        screen.clear_and_type("2")
-        await screen.until("expose [y/N]:")
-        screen.type("y")
-        await screen.until("hostname:")
-        screen.type("h.example.com")
-        await screen.until("contact:")
-        screen.type("")
+        await screen.fill(size="2", expose="y", hostname="h.example.com", contact="")
         await screen.until("a value is needed")
         screen.type("a@example.com")
         await screen.until("(optional, not shown)")
@@ -65,18 +57,8 @@ async def test_who_watches_a_deployment_that_asks_is_asked_right_there(rig: Syst
     async with at_terminal(rig, "deployments", "watch", task) as screen:
         await screen.until("needs input")
         await screen.until("needs values for: contact")
-        await screen.until("replicas: 2")
-        screen.type("")
-        await screen.until("size: small")
-        screen.type("")
-        await screen.until("expose [y/N]:")
-        screen.type("y")
-        await screen.until("hostname:")
-        screen.type("h.example.com")
-        await screen.until("contact:")
-        screen.type("a@example.com")
-        await screen.until("admin_password:")
-        screen.type("")
+        await screen.fill(replicas=None, size=None, expose="y", hostname="h.example.com", contact="a@example.com")
+        await screen.fill(admin_password=None)
         assert await screen.ended() == 0
         assert "completed" in screen.text
 
@@ -96,6 +78,37 @@ async def test_interrupting_a_watch_leaves_the_deployment_alone_and_says_how_to_
         assert max(map(len, drawn)) <= 60
     assert (await rig.snapshot(task))["task"]["status"] == "applying"
     assert await rig.cancel(task)
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(40, 14), (120, 40)])
+async def test_a_tree_is_drawn_over_itself_and_its_last_picture_is_whole(
+    rig: SystemRig, tmp_path: Path, columns: int, rows: int
+) -> None:
+    file = tmp_path / "app.yaml"
+    image = "Registry.example.com/a/rather/long/name/of/an/Image/that/cannot/be:v1"
+    file.write_text(re.sub('registry.example.com/[^"]*', image, manifests(unique())), encoding="utf-8")
+    async with at_terminal(rig, "deploy", "-f", str(file), "--wait", columns=columns, rows=rows) as screen:
+        await screen.until("└─ ")
+        await screen.until("└─ ")
+        await screen.until("└─ ")
+        assert [line[:3] for line in screen.picture].count("├─ ") <= 1
+        assert await screen.ended() == 1
+        steps = [line for line in screen.picture if line.startswith(("├─ ", "└─ "))]
+        assert [line[3] for line in steps] == ["✓", "✗"]
+        drawn = screen.picture[: screen.picture.index(next(line for line in screen.picture if "Try again" in line))]
+        assert max(map(len, drawn[1:])) <= columns
+        told = "".join(part for line in drawn for part in line.strip("│ ").split())
+        assert told.count("cannot/be:v1ofcontainerweb") == 2
+        assert "hint:writetheimageasregistry/repository:tag" in told
+
+
+async def test_a_list_is_a_table_where_there_is_room_and_told_line_by_line_elsewhere(rig: SystemRig) -> None:
+    async with at_terminal(rig, "templates", "list", columns=120) as screen:
+        assert await screen.ended() == 0
+        assert screen.picture[0].split()[:2] == ["name", "title"]
+    async with at_terminal(rig, "templates", "list", columns=40) as screen:
+        assert await screen.ended() == 0
+        assert screen.picture[:2] == ["guestbook", "  title: Guestbook"]
 
 
 async def test_interrupting_a_question_sends_nothing(rig: SystemRig) -> None:

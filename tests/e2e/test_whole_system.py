@@ -3,22 +3,21 @@
 import asyncio
 import json
 import os
-import signal
-import sys
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from locktender.testkit.commands import Ran, ended, interrupted, run, started
 from locktender.testkit.nats_rig import eventually
 from locktender.testkit.scratch import scratch_dir
 from locktender.testkit.workloads import manifests, unique
 
 pytestmark = pytest.mark.timeout(300)
 
-_START, _STOP, _COMMAND = 120.0, 90.0, 120.0
+_START, _COMMAND = 120.0, 120.0
+_KEYS = {"scenario", "status", "deploymentId", "resources", "ready", "seconds", "events"}
 
 
 @pytest.fixture
@@ -29,44 +28,57 @@ def folder() -> Iterator[Path]:
 
 async def test_data_survives_a_restart_and_an_interrupt_leaves_no_process_behind(folder: Path) -> None:
     async with _up(folder) as first:
-        deployed = await _json(folder, "deploy", "-f", "-", "--wait", "--json", stdin=manifests(unique(), secret=True))
-        task = deployed["task"]
+        text = manifests(unique(), secret=True)
+        task = (await run(folder, "deploy", "-f", "-", "--wait", "--json", stdin=text)).json["task"]
         assert task["status"] == "completed"
-        assert await _interrupted(first) == 0
+        assert await interrupted(first) == 0
     assert not _processes_of(folder)
     async with _up(folder) as second:
-        shown = await _json(folder, "deployments", "show", task["id"], "--json")
-        assert shown["task"] == task
-        assert (await _json(folder, "ops", "verify", "--json"))["ok"] is True
-        assert await _interrupted(second) == 0
+        assert (await run(folder, "deployments", "show", task["id"], "--json")).json["task"] == task
+        assert (await run(folder, "ops", "verify", "--json")).json["ok"] is True
+        assert await interrupted(second) == 0
     assert not _processes_of(folder)
 
 
 async def test_an_interrupt_during_the_start_leaves_no_process_behind(folder: Path) -> None:
-    process = await _started(folder, "up")
+    process = await started(folder, "up")
     await eventually(lambda: len(_processes_of(folder)) >= 2, _START)
-    assert await _interrupted(process) == 130
+    assert await interrupted(process) == 130
     assert not _processes_of(folder)
 
 
 async def test_the_demo_deploys_a_shop_and_says_so_in_one_line_of_json(folder: Path) -> None:
-    process = await _started(folder, "demo", "--exit", "--json")
-    async with asyncio.timeout(_START + _COMMAND):
-        out, err = await process.communicate()
-    assert process.returncode == 0, err.decode()
-    last = json.loads(out.decode().splitlines()[-1])
-    assert last.keys() == {"scenario", "status", "deploymentId", "resources", "ready", "seconds", "events"}
+    last = (await _demo(folder)).lines[-1]
+    assert last.keys() == _KEYS
     assert (last["scenario"], last["status"]) == ("deploy", "completed")
     assert last["resources"] == last["ready"] > 30
     assert last["events"] > last["resources"]
     assert last["seconds"] > 0
+
+
+async def test_the_demo_shows_a_template_that_asks_and_is_answered(folder: Path) -> None:
+    shown = await _demo(folder, "--scenario", "template")
+    last = shown.lines[-1]
+    assert last.keys() == _KEYS | {"asked", "instance"}
+    assert (last["scenario"], last["status"]) == ("template", "completed")
+    assert "contact" in last["asked"]
+    assert last["resources"] == last["ready"]
+    assert f"the guestbook runs as {last['instance']}" in shown.err
+
+
+async def _demo(folder: Path, *arguments: str) -> Ran:
+    """`locktender demo` until it has shown everything and stopped everything."""
+    process = await started(folder, "demo", *arguments, "--exit", "--json")
+    ran = await ended(process, seconds=_START + _COMMAND)
+    assert ran.code == 0, ran
     assert not _processes_of(folder)
+    return ran
 
 
 @asynccontextmanager
 async def _up(folder: Path) -> AsyncGenerator[asyncio.subprocess.Process]:
     """`locktender up` once it has said where it is."""
-    process = await _started(folder, "up", "--json")
+    process = await started(folder, "up", "--json")
     try:
         async with asyncio.timeout(_START):
             assert process.stdout is not None
@@ -77,33 +89,6 @@ async def _up(folder: Path) -> AsyncGenerator[asyncio.subprocess.Process]:
         if process.returncode is None:
             process.kill()
         await process.communicate()
-
-
-async def _started(folder: Path, *arguments: str) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "locktender.cli", *arguments),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={"PATH": os.environ["PATH"], "LOCKTENDER_STATE": str(folder)},
-    )
-
-
-async def _json(folder: Path, *arguments: str, stdin: str = "") -> Any:
-    process = await _started(folder, *arguments)
-    async with asyncio.timeout(_COMMAND):
-        out, err = await process.communicate(stdin.encode())
-    assert process.returncode == 0, err.decode()
-    return json.loads(out)
-
-
-async def _interrupted(process: asyncio.subprocess.Process) -> int:
-    """Press Ctrl-C, and give the exit code."""
-    process.send_signal(signal.SIGINT)
-    async with asyncio.timeout(_STOP):
-        await process.communicate()
-    assert process.returncode is not None
-    return process.returncode
 
 
 def _processes_of(folder: Path) -> list[str]:

@@ -21,6 +21,7 @@ from locktender.testkit.system import SystemRig
 
 _PATIENCE = 60.0
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()=>].?|\x07|\r")
+_PIECES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()=>].?|[\n\r\x07\x08]|[^\x1b\n\r\x07\x08]+")
 _LARGEST = 4_000_000
 # The process has to make the terminal its own, so that Ctrl-C and hidden input work as they do for people.
 _START = (
@@ -50,6 +51,33 @@ class Screen:
         """Everything that was ever shown, without escape sequences."""
         return _ESCAPES.sub("", self.raw)
 
+    @property
+    def picture(self) -> list[str]:
+        """The lines as they stand on the screen and above it, each without the spaces at its end.
+
+        Knows what a line editor and a redrawn tree do: up, erase a line, back to its begin.
+        """
+        lines, row, column = [""], 0, 0
+        for piece in _PIECES.findall(self.raw):
+            match piece:
+                case "\n":
+                    row, column = row + 1, 0
+                    lines += [""] * (row + 1 - len(lines))
+                case "\r":
+                    column = 0
+                case "\x08":
+                    column = max(column - 1, 0)
+                case str() if move := re.fullmatch(r"\x1b\[(\d*)A", piece):
+                    row = max(row - int(move[1] or 1), 0)
+                case str() if move := re.fullmatch(r"\x1b\[([02]?)K", piece):
+                    lines[row] = "" if move[1] == "2" else lines[row][:column]
+                case str() if not piece.startswith(("\x1b", "\x07")):
+                    lines[row] = f"{lines[row]:<{column}}"[:column] + piece + lines[row][column + len(piece) :]
+                    column += len(piece)
+                case _:
+                    pass
+        return [line.rstrip() for line in lines]
+
     async def until(self, wanted: str, seconds: float = _PATIENCE) -> None:
         """Return once `wanted` is shown, after what was waited for before.
 
@@ -77,6 +105,13 @@ class Screen:
         """Take back what stands in the line, then type."""
         self.press(b"\x15")
         self.type(line)
+
+    async def fill(self, **answers: str | None) -> None:
+        """Answer prompts in turn, each by its key; None accepts what stands there."""
+        for key, answer in answers.items():
+            await self.until(f"    {key}")
+            await self.until(": ")
+            self.type("") if answer is None else self.clear_and_type(answer)
 
     async def interrupt(self) -> int:
         """Press Ctrl-C, and again like anybody where nothing happens; the exit code.

@@ -1,5 +1,8 @@
 """The `locktender` command."""
 
+from importlib.metadata import version
+from typing import Annotated
+
 import typer
 
 from locktender.cli.commands import deployments, ops, templates
@@ -12,12 +15,25 @@ from locktender.cli.exits import EXIT_CODES
 
 app = typer.Typer(
     name="locktender",
-    help="A deployment control plane whose statuses are always true.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
     rich_markup_mode=None,
 )
+
+
+def _version(asked: bool) -> None:  # noqa: FBT001 - typer calls it like this
+    if asked:
+        typer.echo(f"locktender {version('locktender-cli')}")
+        raise typer.Exit
+
+
+@app.callback()
+def locktender(
+    *,
+    _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+) -> None:
+    """A deployment control plane whose statuses are always true."""
 
 
 app.command(name="up")(up)

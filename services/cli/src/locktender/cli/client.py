@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
@@ -36,13 +38,15 @@ class ApiClient:
 
     def __init__(self, http: httpx.AsyncClient, workspace: str) -> None:
         self._http = http
-        self._tasks = f"/v1/workspaces/{workspace}/deployment-tasks"
-        self._templates = f"/v1/workspaces/{workspace}/templates"
+        self._tasks = f"/v1/workspaces/{_part(workspace)}/deployment-tasks"
+        self._templates = f"/v1/workspaces/{_part(workspace)}/templates"
 
     async def create(self, body: Json, *, idempotency_key: str | None = None) -> Json:
         """Ask for a deployment; the snapshot of the new task, or of the one that the key already made."""
         headers = {"Locktender-Client": "cli"}
         if idempotency_key is not None:
+            if not re.fullmatch(r"[ -~]+", idempotency_key):
+                raise CommandError(Exit.USAGE, "an idempotency key has no other characters than printable ASCII")
             headers["Idempotency-Key"] = idempotency_key
         return await self._ask("POST", self._tasks, json=body, headers=headers)
 
@@ -52,7 +56,7 @@ class ApiClient:
 
     async def plan(self, task_id: str) -> Json:
         """What the latest run of a task was going to do."""
-        return await self._ask("GET", f"{self._tasks}/{task_id}/plan")
+        return await self._ask("GET", f"{self._tasks}/{_part(task_id)}/plan")
 
     async def page(self, parameters: Mapping[str, str | list[str]]) -> Json:
         """One page of tasks."""
@@ -60,23 +64,23 @@ class ApiClient:
 
     async def snapshot(self, task_id: str) -> Json:
         """Everything about one task."""
-        return await self._ask("GET", f"{self._tasks}/{task_id}")
+        return await self._ask("GET", f"{self._tasks}/{_part(task_id)}")
 
     async def cancel(self, task_id: str) -> Json:
         """Ask a task to stop; its snapshot."""
-        return await self._ask("POST", f"{self._tasks}/{task_id}/cancel")
+        return await self._ask("POST", f"{self._tasks}/{_part(task_id)}/cancel")
 
     async def submit(self, task_id: str, body: Json) -> Json:
         """Answer what a blocked task asks; its snapshot."""
-        return await self._ask("POST", f"{self._tasks}/{task_id}/input", json=body)
+        return await self._ask("POST", f"{self._tasks}/{_part(task_id)}/input", json=body)
 
     async def redeployable(self, task_id: str) -> Json:
         """Whether a task can be redeployed, what to know before, and what would be asked."""
-        return await self._ask("GET", f"{self._tasks}/{task_id}/redeploy")
+        return await self._ask("GET", f"{self._tasks}/{_part(task_id)}/redeploy")
 
     async def source(self, task_id: str) -> Json:
         """What a task deploys, as it is stored: without secrets."""
-        return await self._ask("GET", f"{self._tasks}/{task_id}/source")
+        return await self._ask("GET", f"{self._tasks}/{_part(task_id)}/source")
 
     async def templates(self, search: str | None) -> Json:
         """The templates of the catalogue."""
@@ -92,7 +96,7 @@ class ApiClient:
 
     async def events(self, task_id: str, after: int) -> Json:
         """Events above a revision."""
-        return await self._ask("GET", f"{self._tasks}/{task_id}/events", params={"after": str(after)})
+        return await self._ask("GET", f"{self._tasks}/{_part(task_id)}/events", params={"after": str(after)})
 
     async def watch(self, task_id: str) -> AsyncGenerator[Json]:
         """Snapshots of a task as it changes, the last one terminal. Broken streams are taken up again.
@@ -103,7 +107,7 @@ class ApiClient:
         last: str | None = None
         for _ in range(_RECONNECTS):
             try:
-                async with aclosing(self._stream(f"{self._tasks}/{task_id}/timeline/stream", last)) as events:
+                async with aclosing(self._stream(f"{self._tasks}/{_part(task_id)}/timeline/stream", last)) as events:
                     async for event in events:
                         last = event.id or last
                         if event.name in {"snapshot", "update"}:
@@ -138,7 +142,7 @@ class ApiClient:
         except httpx.TransportError as error:
             raise CommandError(
                 Exit.UNAVAILABLE,
-                f"{self._http.base_url} does not answer ({type(error).__name__})",
+                f"{str(self._http.base_url).rstrip('/')} does not answer ({type(error).__name__})",
                 "Is it running? `locktender up` starts a local one.",
             ) from error
         if not response.is_success:
@@ -146,11 +150,16 @@ class ApiClient:
         return response.json()
 
 
+def http_client(connection: Connection) -> httpx.AsyncClient:
+    """What speaks to that API; to be closed."""
+    headers = {"Authorization": f"Bearer {connection.token}"}
+    return httpx.AsyncClient(base_url=connection.url, headers=headers, timeout=_TIMEOUT, trust_env=False)
+
+
 @asynccontextmanager
 async def open_client(connection: Connection, workspace: str) -> AsyncGenerator[ApiClient]:
-    """A client for the life of one command."""
-    headers = {"Authorization": f"Bearer {connection.token}"}
-    async with httpx.AsyncClient(base_url=connection.url, headers=headers, timeout=_TIMEOUT, trust_env=False) as http:
+    """A client for as long as the block lasts."""
+    async with http_client(connection) as http:
         yield ApiClient(http, workspace)
 
 
@@ -164,16 +173,22 @@ def _refusal(response: httpx.Response) -> CommandError:
         problem: Json = response.json()
     except ValueError:
         problem = {}
-    lines = [str(problem.get("detail") or problem.get("title") or f"HTTP {response.status_code}")]
+    told = str(problem.get("detail") or problem.get("title") or f"HTTP {response.status_code}")
     errors: list[Json] = problem.get("errors") or []
-    lines += [f"  {fault.get('pointer') or '/'}: {fault.get('message')}" for fault in errors[:20]]
-    return CommandError(exit_for(response.status_code), "\n".join(lines), _hint(problem))
+    lines = [f"{fault['pointer']}: {fault['message']}" for fault in errors[:20] if fault.get("pointer")]
+    # What is wrong, where it is one thing, is the detail already.
+    alone = len(errors) == 1 and errors[0]["message"] == told
+    text = (lines or [told])[0] if alone else "\n  ".join([told, *lines])
+    return CommandError(exit_for(response.status_code), text, _hint(response, problem))
 
 
-def _hint(problem: Json) -> str | None:
-    """Where to go on, when somebody else was faster."""
+def _hint(response: httpx.Response, problem: Json) -> str | None:
+    """Where to go on, when somebody else was faster or nothing is there."""
     snapshot: Json = problem.get("snapshot") or {}
     task: Json = snapshot.get("task") or {}
     if problem.get("type") == Problem.ALREADY_REDEPLOYED.value.urn and "id" in task:
         return f"Watch it: locktender deployments watch {task['id']}"
+    if response.status_code == HTTPStatus.NOT_FOUND:
+        what = "templates" if b"/templates/" in response.request.url.raw_path else "deployments"
+        return f"See what there is with: locktender {what} list (-w for another workspace)"
     return None

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from locktender.cli.exits import CommandError, Exit
 
@@ -30,13 +32,13 @@ def connect(url: str | None, token: str | None) -> Connection:
     """The connection for a command.
 
     Raises:
-        CommandError: nothing says where the API is.
+        CommandError: nothing says where the API is, or what says so cannot be used.
     """
     url = url or os.environ.get("LOCKTENDER_URL")
     token = token or os.environ.get("LOCKTENDER_TOKEN")
     local = _local()
     if url is None and local is not None:
-        return Connection(local.url, token or local.token, local.kubeconfig, local.database_url)
+        return _checked(Connection(local.url, token or local.token, local.kubeconfig, local.database_url))
     if url is None:
         raise CommandError(
             Exit.UNAVAILABLE,
@@ -45,7 +47,15 @@ def connect(url: str | None, token: str | None) -> Connection:
         )
     if token is None:
         raise CommandError(Exit.DENIED, f"no token for {url}", "Set LOCKTENDER_TOKEN or pass --token.")
-    return Connection(url.rstrip("/"), token)
+    return _checked(Connection(url.rstrip("/"), token))
+
+
+def _checked(connection: Connection) -> Connection:
+    if urlsplit(connection.url).scheme not in {"http", "https"} or not urlsplit(connection.url).hostname:
+        raise CommandError(Exit.USAGE, f"{connection.url} is no URL of an API", "It looks like http://127.0.0.1:8080.")
+    if not re.fullmatch(r"[!-~]+", connection.token):
+        raise CommandError(Exit.USAGE, "the token has characters that no token has", "Was it copied with a line break?")
+    return connection
 
 
 def _local() -> Connection | None:

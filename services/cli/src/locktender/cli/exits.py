@@ -25,6 +25,8 @@ class Exit(IntEnum):
     """The deployment waits for inputs, and nobody is here to ask."""
     INTERRUPTED = 130
     """Ctrl-C. A deployment that was watched goes on."""
+    UNREAD = 141
+    """Whoever read the output has gone, as `head` does. A deployment that was watched goes on."""
 
 
 EXIT_CODES = (

@@ -1,7 +1,7 @@
 """Watching one task to its end, and asking whoever watches when it waits for inputs."""
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,9 +71,9 @@ async def answer(api: ApiClient, output: Output, snapshot: Snapshot, answering: 
                 raise
 
 
-def submission(answers: dict[str, str], kubeconfig: str | None) -> dict[str, Any]:
+def submission(answers: Mapping[str, str], kubeconfig: str | None) -> dict[str, Any]:
     """What the API is sent as an answer."""
-    return {"values": answers} | ({} if kubeconfig is None else {"kubeconfig": kubeconfig})
+    return {"values": dict(answers)} | ({} if kubeconfig is None else {"kubeconfig": kubeconfig})
 
 
 def waits(snapshot: Snapshot) -> bool:
@@ -93,8 +93,7 @@ def tell_end(output: Output, snapshot: Snapshot) -> None:
     """How to go on after a command that has followed a task."""
     task = snapshot["task"]
     if waits(snapshot):
-        keys = ", ".join(field["key"] for field in task["asked"]["inputs"])
-        output.say(f"it waits for inputs: {keys}")
+        output.say(f"it waits for inputs; {task['asked']['message']}")
         output.say(Text(f"Go on with: locktender deployments input {task['id']}", style="dim"))
     elif task.get("supersededBy"):
         output.say(Text(f"Superseded. Go on with: locktender deployments watch {task['supersededBy']}", style="dim"))

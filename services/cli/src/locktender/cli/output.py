@@ -4,13 +4,19 @@ import json
 import sys
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from locktender.cli.exits import CommandError
 from locktender.cli.local.steps import StepReport, StepState
 
-_PIPE_WIDTH = 200
+_PIPE_WIDTH = 10_000
+
+
+class _Screen(Console):
+    def on_broken_pipe(self) -> None:
+        """A reader that has gone ends a command in one way, whatever was written."""
+        raise BrokenPipeError
 
 
 class Output:
@@ -18,7 +24,7 @@ class Output:
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
-        self.console = Console(stderr=as_json, soft_wrap=False)
+        self.console = _Screen(stderr=as_json, soft_wrap=False)
         if not self.console.is_terminal:
             # Whoever reads this through a pipe wants whole lines, not those of an imagined screen.
             self.console.width = _PIPE_WIDTH
@@ -30,7 +36,7 @@ class Output:
             sys.stdout.write(json.dumps(value, separators=(",", ":"), ensure_ascii=False) + "\n")
             sys.stdout.flush()
 
-    def say(self, text: str | Text) -> None:
+    def say(self, text: RenderableType) -> None:
         """A line for people."""
         self.console.print(text, highlight=False, soft_wrap=True)
 

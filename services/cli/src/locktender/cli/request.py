@@ -1,7 +1,7 @@
 """What the commands that deploy send: a source, its inputs, the target, credentials, and how to apply."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from locktender.cli.connection import Connection
 from locktender.cli.exits import CommandError, Exit
 from locktender.cli.files import STDIN, text_of
-from locktender.cli.forms.values import Values
+from locktender.cli.options import ApplyOptions
 from locktender.cli.packages import inline_template
 from locktender.integrations.templates.package import Package
 
@@ -38,18 +38,6 @@ class Source:
         return self.package is not None or self.template is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """Options as they were given."""
-
-    files: Sequence[str]
-    project: str | None
-    namespace: str | None
-    kubeconfig: Path | None
-    force: bool = False
-    replace: Sequence[str] = ()
-
-
 def source_of(files: Sequence[str], template: str | None) -> Source | None:
     """The source that options name: files with manifests, one file with a template, or a template of the catalogue.
 
@@ -74,7 +62,7 @@ def source_of(files: Sequence[str], template: str | None) -> Source | None:
     return Source({"kind": "manifests", "manifests": _SEPARATOR.join(texts)}, _title_of(files))
 
 
-def request_of(given: Given, source: Source, connection: Connection) -> dict[str, Any]:
+def request_of(source: Source, project: str, options: ApplyOptions, connection: Connection) -> dict[str, Any]:
     """The body of a create or a preview, but for its inputs.
 
     Raises:
@@ -82,16 +70,15 @@ def request_of(given: Given, source: Source, connection: Connection) -> dict[str
     """
     return {
         "source": source.body,
-        "target": {"project": given.project, "namespace": given.namespace},
-        "apply": {"force": given.force, "replace": list(given.replace)},
-        "kubeconfig": kubeconfig_of(given.kubeconfig, connection),
+        "target": {"project": project, "namespace": options.namespace},
+        "apply": apply_of(options),
+        "kubeconfig": kubeconfig_of(options.kubeconfig, connection),
     }
 
 
-def with_inputs(body: Mapping[str, Any], answers: Mapping[str, str], values: Values) -> dict[str, Any]:
-    """A create with the inputs of its template."""
-    added: dict[str, Any] = {"inputs": dict(answers)} if answers else {}
-    return {**body, **added, **({"sensitiveKeys": list(values.hidden)} if values.hidden else {})}
+def apply_of(options: ApplyOptions) -> dict[str, Any]:
+    """How to apply, as the API takes it."""
+    return {"force": options.force, "replace": options.replace or []}
 
 
 def kubeconfig_of(given: Path | None, connection: Connection) -> str:

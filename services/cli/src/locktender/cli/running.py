@@ -25,7 +25,7 @@ def finish(output: Output, work: Coroutine[Any, Any, Exit]) -> NoReturn:
     except BrokenPipeError:
         # Whoever read our output has gone; the interpreter must not complain about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        code = Exit.OK
+        code = Exit.UNREAD
     except Exception as error:  # noqa: BLE001 - what is not known is raised again
         code = _explained(output, error)
     raise typer.Exit(int(code))

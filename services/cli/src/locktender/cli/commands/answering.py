@@ -4,77 +4,46 @@ from typing import Any
 
 from rich.text import Text
 
-from locktender.cli.client import open_client
-from locktender.cli.commands.deploy import gathered
-from locktender.cli.connection import connect
 from locktender.cli.exits import CommandError, Exit
-from locktender.cli.following import Answering, detaching, exit_of, follow, submission, tell_end
+from locktender.cli.filling import filled, given_values, warn_of_ignored
+from locktender.cli.following import submission
 from locktender.cli.forms.fields import fixed
-from locktender.cli.forms.terminal import person
-from locktender.cli.forms.values import values_of
-from locktender.cli.options import (
-    DEFAULT_WORKSPACE,
-    InputOption,
-    InputsFileOption,
-    InputStdinOption,
-    JsonOption,
-    KubeconfigOption,
-    NoPromptOption,
-    TaskArgument,
-    TokenOption,
-    UrlOption,
-    WaitOption,
-    WorkspaceOption,
-)
-from locktender.cli.output import Output
+from locktender.cli.launching import stayed
+from locktender.cli.options import InputOptions, KubeconfigOption, NoPromptOption, TaskArgument, WaitOption
 from locktender.cli.render.words import status_text
 from locktender.cli.request import known_kubeconfig
-from locktender.cli.running import finish
+from locktender.cli.session import Session, command
 
 
-def input_(
+@command
+async def input_(
+    session: Session,
     task_id: TaskArgument,
     *,
-    inputs: InputOption = None,
-    inputs_file: InputsFileOption = None,
-    input_stdin: InputStdinOption = None,
+    inputs: InputOptions,
     no_prompt: NoPromptOption = False,
     kubeconfig: KubeconfigOption = None,
     wait: WaitOption = False,
-    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    url: UrlOption = None,
-    token: TokenOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Exit:
     """Answer what a deployment waits for; it goes on then. What is not given is asked for at a terminal.
 
     Ends with 2 when the values will not do, and with 4 when the deployment does not wait for any, or somebody else was
     faster.
     """
-    output = Output(as_json=as_json)
-
-    async def work() -> Exit:
-        values = values_of(inputs or [], inputs_file, input_stdin)
-        connection = connect(url, token)
-        somebody = person(output, prompts=not no_prompt)
-        credentials = known_kubeconfig(kubeconfig, connection)
-        async with open_client(connection, workspace) as api:
-            asked = _asked((await api.snapshot(task_id))["task"])
-            output.say(Text(str(asked["message"]), style="yellow"))
-            answers = gathered(output, fixed(asked["inputs"]), values, somebody, whole=True)
-            snapshot = await api.submit(task_id, submission(answers, credentials))
-            output.say(Text.assemble("deployment ", (task_id, "bold"), " has its inputs and goes on"))
-            if wait:
-                with detaching(output, task_id):
-                    answering = None if somebody is None else Answering(somebody, credentials)
-                    snapshot = await follow(api, output, task_id, answering=answering)
-        output.result(snapshot)
-        if not wait:
-            return Exit.OK
-        tell_end(output, snapshot)
-        return exit_of(snapshot)
-
-    finish(output, work())
+    output, values = session.output, given_values(inputs)
+    credentials = known_kubeconfig(kubeconfig, session.connection)
+    asked = _asked((await session.api.snapshot(task_id))["task"])
+    form, somebody = fixed(asked["inputs"]), session.somebody(no_prompt=no_prompt)
+    warn_of_ignored(output, form, values)
+    if somebody is not None and any(field.key not in values.given for field in form(values.given)):
+        output.say(Text(str(asked["message"]), style="yellow"))
+    answers = filled(output, form, values, somebody, whole=True).answers
+    snapshot = await session.api.submit(task_id, submission(answers, credentials))
+    output.say(Text.assemble("deployment ", (task_id, "bold"), " has its inputs and goes on"))
+    if wait:
+        return await stayed(session, task_id, somebody, credentials)
+    output.result(snapshot)
+    return Exit.OK
 
 
 def _asked(task: dict[str, Any]) -> dict[str, Any]:

@@ -2,43 +2,24 @@
 
 from rich.text import Text
 
-from locktender.cli.client import open_client
-from locktender.cli.connection import connect
 from locktender.cli.exits import Exit
-from locktender.cli.options import DEFAULT_WORKSPACE, JsonOption, TaskArgument, TokenOption, UrlOption, WorkspaceOption
-from locktender.cli.output import Output
-from locktender.cli.running import finish
+from locktender.cli.options import TaskArgument
+from locktender.cli.session import Session, command
 
 _PAGES = 1000
 
 
-def events(
-    task_id: TaskArgument,
-    *,
-    after: int = 0,
-    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    url: UrlOption = None,
-    token: TokenOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@command
+async def events(session: Session, task_id: TaskArgument, *, after: int = 0) -> Exit:
     """Every event of one deployment, oldest first; one JSON object a line with --json."""
-    output = Output(as_json=as_json)
-
-    async def work() -> Exit:
-        last = after
-        async with open_client(connect(url, token), workspace) as api:
-            for _ in range(_PAGES):
-                page = (await api.events(task_id, last))["events"]
-                for event in page:
-                    output.result(event)
-                    if not as_json:
-                        output.say(_line(event))
-                if not page:
-                    break
-                last = page[-1]["revision"]
-        return Exit.OK
-
-    finish(output, work())
+    for _ in range(_PAGES):
+        page = (await session.api.events(task_id, after))["events"]
+        for event in page:
+            session.answer(event, _line)
+        if not page:
+            break
+        after = page[-1]["revision"]
+    return Exit.OK
 
 
 def _line(event: dict[str, object]) -> Text:

@@ -1,103 +1,64 @@
 """`locktender deployments redeploy`: another deployment in the place of one that failed or was cancelled."""
 
-from dataclasses import replace as replace_values
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
-from locktender.cli.client import ApiClient, open_client
-from locktender.cli.commands.deploy import check_stdin, form_of_source, gathered, will_wait
-from locktender.cli.connection import Connection, connect
+from locktender.cli.client import ApiClient
+from locktender.cli.connection import Connection
 from locktender.cli.exits import CommandError, Exit
-from locktender.cli.following import Answering, detaching, exit_of, follow, tell_end
+from locktender.cli.filling import chosen, filled, form_of_source
 from locktender.cli.forms.asking import confirmed
 from locktender.cli.forms.fields import Form, fixed
-from locktender.cli.forms.terminal import Person, person
-from locktender.cli.forms.values import values_of
+from locktender.cli.forms.terminal import Person
+from locktender.cli.launching import launched
 from locktender.cli.options import (
-    DEFAULT_WORKSPACE,
-    ForceOption,
-    InputOption,
-    InputsFileOption,
-    InputStdinOption,
-    JsonOption,
-    KubeconfigOption,
-    NamespaceOption,
+    ApplyOptions,
+    InputOptions,
     NoPromptOption,
-    ReplaceOption,
-    SourceOption,
+    SourceOptions,
     TaskArgument,
-    TemplateOption,
-    TokenOption,
-    UrlOption,
     WaitOption,
-    WorkspaceOption,
 )
 from locktender.cli.output import Output
-from locktender.cli.request import Given, Source, kubeconfig_of, source_of, with_inputs
-from locktender.cli.running import finish
+from locktender.cli.request import Source, apply_of, kubeconfig_of
+from locktender.cli.session import Session, command
 
 
-def redeploy(
+@command
+async def redeploy(
+    session: Session,
     task_id: TaskArgument,
     *,
-    file: SourceOption = None,
-    template: TemplateOption = None,
-    inputs: InputOption = None,
-    inputs_file: InputsFileOption = None,
-    input_stdin: InputStdinOption = None,
+    wanted: SourceOptions,
+    inputs: InputOptions,
     no_prompt: NoPromptOption = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether to overwrite what was applied.")] = False,
-    project: Annotated[str | None, typer.Option("-p", "--project", help="Default: where it was.")] = None,
-    namespace: NamespaceOption = None,
     name: Annotated[str | None, typer.Option("--name", help="A name for people. Default: the same.")] = None,
-    force: ForceOption = False,
-    replace: ReplaceOption = None,
-    kubeconfig: KubeconfigOption = None,
+    project: Annotated[str | None, typer.Option("-p", "--project", help="Default: where it was.")] = None,
+    apply: ApplyOptions,
     wait: WaitOption = False,
-    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    url: UrlOption = None,
-    token: TokenOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Exit:
     """Deploy again, as it was or edited (-f, --template, --input), in the place of a deployment that did not complete.
 
     Into the same target it goes on under the same instance name, so it changes what is there instead of adding to it.
     Secret inputs are never stored, and are asked for again. Ends with 4 when it cannot be redeployed, or somebody else
     has just done so.
     """
-    output = Output(as_json=as_json)
-
-    async def work() -> Exit:
-        files = file or []
-        check_stdin(files, input_stdin)
-        given = Given(files, project, namespace, kubeconfig, force, replace or [])
-        source, values = source_of(files, template), values_of(inputs or [], inputs_file, input_stdin)
-        connection = connect(url, token)
-        somebody = person(output, prompts=not no_prompt)
-        async with open_client(connection, workspace) as api:
-            known = await api.redeployable(task_id)
-            _check(known, source)
-            _warn(output, known["warning"], None if yes else somebody)
-            form = fixed(known["asks"]) if source is None else await form_of_source(api, source, values)
-            kept = {} if form is None or source is None else await _kept(api, task_id, source, form)
-            answers = gathered(output, form, replace_values(values, given=kept | dict(values.given)), somebody)
-            body = _request(task_id, given, source, connection) | ({"displayName": name} if name else {})
-            snapshot = await api.create(with_inputs(body, answers, values))
-            new = snapshot["task"]["id"]
-            output.say(Text.assemble("deployment ", (new, "bold"), f" is {snapshot['task']['status']}"))
-            if wait:
-                with detaching(output, new):
-                    answering = None if somebody is None else Answering(somebody, body["kubeconfig"])
-                    snapshot = await follow(api, output, new, answering=answering)
-        output.result(snapshot)
-        if wait:
-            tell_end(output, snapshot)
-            return exit_of(snapshot)
-        return will_wait(output, form, answers, snapshot)
-
-    finish(output, work())
+    source, values = chosen(wanted, inputs)
+    body = _request(task_id, source, project, apply, session.connection) | ({"displayName": name} if name else {})
+    somebody = session.somebody(no_prompt=no_prompt)
+    known = await session.api.redeployable(task_id)
+    _check(known, source)
+    _warn(session.output, known["warning"], None if yes else somebody)
+    if source is None:
+        form = fixed(known["asks"])
+    else:
+        form = await form_of_source(session, source, values)
+        kept = {} if form is None else await _kept(session.api, task_id, source, form)
+        values = replace(values, given=kept | dict(values.given))
+    return await launched(session, body, filled(session.output, form, values, somebody), somebody, wait=wait)
 
 
 def _check(known: dict[str, Any], source: Source | None) -> None:
@@ -132,17 +93,16 @@ async def _kept(api: ApiClient, task_id: str, source: Source, form: Form) -> dic
     return {key: value for key, value in stored["inputs"].items() if key in declared}
 
 
-def _request(task_id: str, given: Given, source: Source | None, connection: Connection) -> dict[str, Any]:
+def _request(
+    task_id: str, source: Source | None, project: str | None, options: ApplyOptions, connection: Connection
+) -> dict[str, Any]:
     """A create that takes everything which is not given from its predecessor."""
-    body: dict[str, Any] = {
+    named = {"project": project, "namespace": options.namespace}
+    target = {key: value for key, value in named.items() if value is not None}
+    return {
         "predecessorTaskId": task_id,
-        "kubeconfig": kubeconfig_of(given.kubeconfig, connection),
+        "kubeconfig": kubeconfig_of(options.kubeconfig, connection),
+        **({} if source is None else {"source": source.body}),
+        **({"target": target} if target else {}),
+        **({"apply": apply_of(options)} if options.force or options.replace else {}),
     }
-    if source is not None:
-        body["source"] = source.body
-    if given.project is not None or given.namespace is not None:
-        named = {"project": given.project, "namespace": given.namespace}
-        body["target"] = {key: value for key, value in named.items() if value is not None}
-    if given.force or given.replace:
-        body["apply"] = {"force": given.force, "replace": list(given.replace)}
-    return body

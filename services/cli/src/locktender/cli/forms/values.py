@@ -1,12 +1,11 @@
 """The values that a command was given: as options, in a file, on standard input."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from locktender.cli.exits import CommandError, Exit
-from locktender.cli.files import text_of
+from locktender.cli.files import STDIN, text_of
 from locktender.cli.forms.fields import is_sensitive
 from locktender.contracts.deployments.inputs import InputField
 from locktender.integrations.kube.json_value import Json
@@ -39,11 +38,13 @@ def values_of(pairs: Sequence[str], file: Path | None, from_stdin: str | None) -
         CommandError: one cannot be understood. Never repeats a value.
     """
     given = {} if file is None else _in_file(file)
-    named = dict(_pair(pair) for pair in pairs)
+    named = dict(pair_of(pair, "--input") for pair in pairs)
     given |= named
     if from_stdin is not None:
         # The end of line belongs to how it was written, as in `echo`, and not to the value.
-        given[from_stdin] = sys.stdin.read().removesuffix("\n").removesuffix("\r")
+        given[from_stdin] = text_of(STDIN).removesuffix("\n").removesuffix("\r")
+        if not given[from_stdin]:
+            raise CommandError(Exit.USAGE, f"standard input brought no value for {from_stdin}")
     if len(given) > _MOST:
         raise CommandError(Exit.USAGE, f"there are more than {_MOST} inputs")
     hidden = () if from_stdin is None else (from_stdin,)
@@ -59,10 +60,12 @@ def exposed(values: Values, fields: Sequence[InputField] = ()) -> str | None:
     return f"warning: {named} stands in the list of processes; give it with --input-stdin {keys[0]} or at the prompt"
 
 
-def _pair(pair: str) -> tuple[str, str]:
+def pair_of(pair: str, option: str) -> tuple[str, str]:
+    """The two sides of KEY=VALUE. Raises `CommandError` when it has another form."""
     key, mark, value = pair.partition("=")
     if not mark or not key:
-        raise CommandError(Exit.USAGE, "an --input has the form KEY=VALUE", "A secret is better given at the prompt.")
+        hint = "A secret is better given at the prompt." if option == "--input" else None
+        raise CommandError(Exit.USAGE, f"{option} has the form KEY=VALUE", hint)
     return key, value
 
 

@@ -50,9 +50,10 @@ def tree(snapshot: Snapshot, stages: Stages, now: datetime, room: Room) -> Text:
     branches: list[tuple[Text, list[Leaf]]] = []
     spent = stages.seconds(steps, now)
     for step in steps:
+        took = f"  {span(spent[step['id']])}" if step["id"] in spent else ""
         label = Text.assemble(step_mark(step), " ", (step["label"], "" if step["status"] != "pending" else "dim"))
-        if step["id"] in spent:
-            label.append(f"  {span(spent[step['id']])}", style="dim")
+        label.truncate(max(room.width - len(_GAP) - len(took), _NARROWEST), overflow="ellipsis")
+        label.append(took, style="dim")
         branches.append((label, _leaves(cards, space, room) if step["id"] == APPLYING_STEP else []))
     if cards and not any(step["id"] == APPLYING_STEP for step in steps):
         branches.append((Text("documents"), _leaves(cards, space, room)))
@@ -64,7 +65,7 @@ def tree(snapshot: Snapshot, stages: Stages, now: datetime, room: Room) -> Text:
 
 def wrapped(text: Text, width: int, most: int | None = None) -> list[Text]:
     """The text over as many lines as it takes, or over `most`."""
-    parts = textwrap.wrap(text.plain, max(width, _NARROWEST), max_lines=most, placeholder="…")
+    parts = textwrap.wrap(text.plain, max(width, _NARROWEST), max_lines=most, placeholder="…", break_on_hyphens=False)
     return [text] if len(parts) < 2 else [Text(part, style=text.style) for part in parts]  # noqa: PLR2004 - it fits
 
 
@@ -108,9 +109,7 @@ def _leaves(cards: Sequence[dict[str, Any]], space: int | None, room: Room) -> l
 
 def _leaf(card: dict[str, Any], width: int, room: Room) -> Leaf:
     """A document, and below it what is wrong and what can be done, where that is."""
-    name = Text(ref_text(card["ref"]))
-    name.truncate(width, overflow="ellipsis", pad=True)
-    line = Text.assemble(card_mark(card), " ", name, "  ")
+    line = Text.assemble(card_mark(card), " ", f"{_shortened(ref_text(card['ref']), width):<{width}}", "  ")
     narrow = room.width < _NARROW
     if not narrow:
         line.append_text(_padded(apply_text(card), 11))
@@ -134,6 +133,14 @@ def _note(card: dict[str, Any]) -> str:
         return ""
     reason, message = str(card.get("reason") or ""), str(card["message"])
     return f"{reason}: {message}" if reason[:1].isupper() and reason not in message else message
+
+
+def _shortened(name: str, width: int) -> str:
+    """A name without its middle, since names of one deployment often begin alike, and differ at the end."""
+    if len(name) <= width:
+        return name
+    end = max(width - 1, 1) // 2
+    return f"{name[: width - 1 - end]}…{name[-end:]}"
 
 
 def _padded(text: Text, width: int) -> Text:
