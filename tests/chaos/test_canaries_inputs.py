@@ -84,12 +84,14 @@ async def test_no_input_is_anywhere_after_runs_of_every_ending(rig: SystemRig) -
     await assert_search_works(rig, heard, _MARK, ends)
 
 
-@pytest.mark.xfail(strict=True, reason="the record of a run names its objects, and the runner refuses no such template")
-async def test_an_input_that_a_template_makes_a_name_of_is_nowhere_either(rig: SystemRig) -> None:
-    """The cluster would take it: what is refused here is to write it into the record of the run."""
+async def test_a_template_that_makes_a_name_of_a_secret_input_is_refused_and_the_value_is_nowhere(
+    rig: SystemRig,
+) -> None:
     named = CONFIG_MAP | {"metadata": {"name": "${{ inputs.admin_password }}"}}
     task = await deploy_template(rig, template(unique("named"), named), {"admin_password": _NAME})
-    await rig.ended(task)
+    ended = await rig.ended(task)
+    assert ended["task"]["failure"]["reason"] == "template-invalid"
+    assert "named after a secret input" in ended["task"]["failure"]["message"]
     assert await at_rest(rig, Cage([Canary("name", _NAME)])) == []
 
 

@@ -16,8 +16,9 @@ from locktender.contracts.deployments.presentation import (
 )
 
 
-def test_every_status_is_in_the_table_and_cancelling_is_the_only_other_state() -> None:
-    assert {state.value for state in PRESENTATIONS} == {status.value for status in TaskStatus} | {"cancelling"}
+def test_every_status_is_in_the_table_and_resuming_and_cancelling_are_the_only_other_states() -> None:
+    others = {"resuming", "cancelling"}
+    assert {state.value for state in PRESENTATIONS} == {status.value for status in TaskStatus} | others
     assert all(presented.state is state for state, presented in PRESENTATIONS.items())
     assert len({presented.label for presented in PRESENTATIONS.values()}) == len(PRESENTATIONS)
 
@@ -42,7 +43,7 @@ def test_only_a_held_task_is_ever_cancelling_and_then_nothing_is_offered(status:
 
 def test_inputs_that_are_on_their_way_are_not_asked_for_again() -> None:
     shown = present(Facts(TaskStatus.BLOCKED, resume_requested=True))
-    assert shown.state is DisplayState.BLOCKED
+    assert (shown.state, shown.attention) == (DisplayState.RESUMING, Attention.NONE)
     assert shown.actions == (Action.CANCEL,)
 
 

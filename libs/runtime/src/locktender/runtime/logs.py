@@ -11,6 +11,7 @@ from opentelemetry import trace
 from structlog.tracebacks import ExceptionDictTransformer
 
 from locktender.runtime.scrub import Scrubber
+from locktender.runtime.spellings import spellings
 
 Event = MutableMapping[str, Any]
 Form = Literal["json", "console"]
@@ -23,31 +24,53 @@ class Withheld:
     """
 
     def __init__(self) -> None:
-        self._held: dict[object, tuple[str | bytes, ...]] = {}
-        self._scrubber: Scrubber | None = None
+        self._held: dict[object, _Group] = {}
+        self._state = object()
+        """Another one whenever something was added or taken away."""
+        self._built = (self._state, Scrubber(()))
 
     @contextmanager
     def values(self, values: Iterable[str | bytes]) -> Generator[None]:
         """Keep these values out of the logs while the context is open."""
         key = object()
-        self._held[key] = tuple(values)
-        self._rebuild()
+        self._held[key] = _Group(tuple(values))
+        self._state = object()
         try:
             yield
         finally:
             del self._held[key]
-            self._rebuild()
-
-    def _rebuild(self) -> None:
-        values = [value for group in tuple(self._held.values()) for value in group]
-        self._scrubber = Scrubber(values) if values else None
+            self._state = object()
 
     def processor(self, _logger: object, _method: str, event: Event) -> Event:
         """The structlog processor; it must come after exceptions were turned into text."""
-        scrubber = self._scrubber
-        if scrubber is None:
+        if not self._held:
             return event
+        scrubber = self._current()
         return {key: scrubber.structure(_plain(value)) for key, value in event.items()}
+
+    def _current(self) -> Scrubber:
+        # Runs come and go far more often than a line is logged, so nothing is built before there is one.
+        state = self._state
+        built, scrubber = self._built
+        if built is not state:
+            # What is added meanwhile, by another thread, changes the state once more: the next line will see it.
+            forms = [form for group in tuple(self._held.values()) for form in group.forms()]
+            scrubber = Scrubber((), spelt=forms)
+            self._built = (state, scrubber)
+        return scrubber
+
+
+class _Group:
+    """Values that come and go together, spelt out once."""
+
+    def __init__(self, values: tuple[str | bytes, ...]) -> None:
+        self._values = values
+        self._forms: frozenset[str] | None = None
+
+    def forms(self) -> frozenset[str]:
+        if self._forms is None:
+            self._forms = frozenset(form for value in self._values for form in spellings(value))
+        return self._forms
 
 
 withheld = Withheld()

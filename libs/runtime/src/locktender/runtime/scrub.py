@@ -30,8 +30,9 @@ class Scrubber:
     first away from text, and nothing here encodes like the others.
     """
 
-    def __init__(self, values: Iterable[str | bytes]) -> None:
-        forms = {form for value in values for form in spellings(value)}
+    def __init__(self, values: Iterable[str | bytes], *, spelt: Iterable[str] = ()) -> None:
+        """`spelt` are forms of further values, as `spellings` gave them: working these out is what takes the time."""
+        forms = {form for value in values for form in spellings(value)}.union(spelt)
         self._forms = tuple(sorted(forms, key=len, reverse=True))
         self._by_first: dict[str, list[str]] = defaultdict(list)
         self._by_head: dict[str, list[str]] = defaultdict(list)

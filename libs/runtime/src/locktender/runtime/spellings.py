@@ -29,12 +29,14 @@ def spellings(value: str | bytes) -> frozenset[str]:
     """
     errors = "surrogatepass" if isinstance(value, str) else "surrogateescape"
     text = value if isinstance(value, str) else value.decode(errors=errors)
+    if len(text) < SHORTEST:
+        return frozenset()
     forms: set[str] = set()
     # What a file holds ends with a line break, and what is shown of it does not.
     for part in dict.fromkeys((text, text.strip())):
         if len(part) >= SHORTEST:
             forms.update(_plain(part), _base64_of(part, errors), _url(part.encode(errors=errors)))
-    for line in _lines(text):
+    for line in (*_lines(text), _on_one_line(text)):
         forms.update(_plain(line))
     return frozenset(form for form in forms if len(form) >= SHORTEST)
 
@@ -45,6 +47,11 @@ def _lines(text: str) -> Iterator[str]:
         for line in map(str.strip, text.splitlines()):
             if len(line) >= SHORTEST_LINE and not line.startswith("-----"):
                 yield line
+
+
+def _on_one_line(text: str) -> str:
+    """As messages show it: runs of blanks and line breaks are one blank; what cannot be shown is a question mark."""
+    return "".join(each if each.isprintable() else "?" for each in " ".join(text.split()))
 
 
 def _plain(text: str) -> Iterator[str]:

@@ -20,6 +20,7 @@ from locktender.runner.telling import items, line, stopped, told
 from locktender.runtime.abort import Abort, AbortReason
 from locktender.runtime.logs import withheld
 from locktender.runtime.scrub import Scrubber
+from locktender.runtime.spellings import spellings
 from locktender.storage.deployments.writes import DeploymentWrites, Moved, Told
 
 _TEXT = 1_000
@@ -56,6 +57,7 @@ class LeasedHandle:
         self._overdue = overdue
         self._faults = faults
         self._withheld: list[str] = []
+        self._spelt: set[str] = set()
         self._logs = ExitStack()
         self._scrubber = _NOTHING
         self._turn = asyncio.Lock()
@@ -96,7 +98,8 @@ class LeasedHandle:
         """See `RunHandle`. `close` takes them from the log's list again."""
         fresh = [value for value in values if value not in self._withheld]
         self._withheld += fresh
-        self._scrubber = Scrubber(self._withheld)
+        self._spelt |= {form for value in fresh for form in spellings(value)}
+        self._scrubber = Scrubber((), spelt=self._spelt)
         self._logs.enter_context(withheld.values(fresh))
 
     def close(self) -> None:

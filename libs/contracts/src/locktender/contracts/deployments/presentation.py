@@ -12,11 +12,16 @@ from locktender.contracts.deployments.wire import Wire
 
 
 class DisplayState(StrEnum):
-    """What a person is told a task is: its status, and `cancelling` while a runner has not yet confirmed a cancel."""
+    """What a person is told a task is: its status, and what its status does not say.
+
+    `resuming`: the inputs are submitted, and no runner has taken them yet. `cancelling`: a runner has not yet confirmed
+    a cancel.
+    """
 
     QUEUED = "queued"
     RUNNING = "running"
     BLOCKED = "blocked"
+    RESUMING = "resuming"
     APPLYING = "applying"
     CANCELLING = "cancelling"
     COMPLETED = "completed"
@@ -90,6 +95,7 @@ class Facts:
 
 _HUES = {
     DisplayState.RUNNING: Hue.BLUE,
+    DisplayState.RESUMING: Hue.BLUE,
     DisplayState.APPLYING: Hue.BLUE,
     DisplayState.COMPLETED: Hue.GREEN,
     DisplayState.BLOCKED: Hue.AMBER,
@@ -110,18 +116,28 @@ _ALLOWED = {
 
 
 def _presentation(state: DisplayState) -> Presentation:
-    # A task that is being cancelled is leased, not ended, and has been asked to stop already: nothing is left to do.
-    actions = () if state is DisplayState.CANCELLING else _actions(TaskStatus(state.value))
     return Presentation(
         state=state,
         label=_LABELS.get(state, state.value.capitalize()),
         hue=_HUES.get(state, Hue.NEUTRAL),
         attention=_ATTENTION.get(state, Attention.NONE),
-        actions=actions,
+        actions=_actions(state),
     )
 
 
-def _actions(status: TaskStatus) -> tuple[Action, ...]:
+def _actions(state: DisplayState) -> tuple[Action, ...]:
+    match state:
+        case DisplayState.CANCELLING:
+            # It is leased, not ended, and has been asked to stop already: nothing is left to do.
+            return ()
+        case DisplayState.RESUMING:
+            # The values are on their way to a runner: a second submission would be refused.
+            return tuple(each for each in _allowed(TaskStatus.BLOCKED) if each is not Action.INPUT)
+        case _:
+            return _allowed(TaskStatus(state.value))
+
+
+def _allowed(status: TaskStatus) -> tuple[Action, ...]:
     return tuple(action for action, sources in _ALLOWED.items() if status in sources)
 
 
@@ -133,13 +149,11 @@ def display_state(task: Facts) -> DisplayState:
     """The state that a person is told."""
     if task.cancel_requested and task.status in DEPLOYMENT_TASK.leased:
         return DisplayState.CANCELLING
+    if task.resume_requested and task.status is TaskStatus.BLOCKED:
+        return DisplayState.RESUMING
     return DisplayState(task.status.value)
 
 
 def present(task: Facts) -> Presentation:
     """How this task is presented, with what can be done to it as it stands."""
-    found = PRESENTATIONS[display_state(task)]
-    if not task.resume_requested:
-        return found
-    # The values are on their way to a runner: a second submission would be refused.
-    return found.model_copy(update={"actions": tuple(each for each in found.actions if each is not Action.INPUT)})
+    return PRESENTATIONS[display_state(task)]

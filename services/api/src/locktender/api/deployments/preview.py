@@ -110,7 +110,9 @@ class PreviewDeployment:
 
     def _parsed(self, made: Provisional, secrets: Sequence[str]) -> list[Manifest]:
         try:
-            return objects_of(made.documents, made.unset, limits=self._manifests, pointer="/source")
+            return objects_of(
+                made.documents, made.unset, limits=self._manifests, pointer="/source", secret=[*made.secrets, *secrets]
+            )
         except TemplateFault as fault:
             raise Rejected([fault.finding("/source")]) from None
         except Rejected as refusal:

@@ -1,14 +1,14 @@
 """The template executor: asks for what is missing, renders, and deploys what came of it under a name of its own."""
 
-import json
+from collections.abc import Collection
 
 from locktender.contracts.deployments.flow import TaskPhase
 from locktender.contracts.deployments.models import FailureReason, Step, StepStatus
 from locktender.integrations.kube.limits import ManifestLimits
-from locktender.integrations.kube.manifests import parse_manifests
 from locktender.integrations.kube.secrets import split_secrets
 from locktender.integrations.kube.stamps import Stamp
 from locktender.integrations.templates.faults import TemplateFault
+from locktender.integrations.templates.objects import objects_of
 from locktender.integrations.templates.rendering import RenderedPackage, rendered, secret_values
 from locktender.runner.executors.asking import Inquiry
 from locktender.runner.executors.deploying import CREATE, Deploying, Means, now
@@ -19,8 +19,6 @@ from locktender.runner.executors.stored_template import stored_template
 from locktender.runner.executors.terms import Terms
 
 PREPARE = Step(id="prepare-template", label="Render the template and check the cluster")
-_OF_TEMPLATES = ("inputs.", "defaults.")
-_NAMED = 10
 
 
 class TemplateExecutor:
@@ -84,34 +82,20 @@ class TemplateExecutor:
             return None
         allocated = allocation(package, stored.variables, work, self._key)
         instance = allocated.instance
-        handle.withhold(secret_values(package, instance, answers.values))
+        secret = [*answers.secret, *secret_values(package, instance, answers.values)]
+        handle.withhold(secret)
         found = await rendered(
             package, instance, stored.variables, answers.values, namespace=work.namespace,
             clock=self._means.clock, deadline=self._render_seconds,
         )  # fmt: skip
-        _check(found)
-        return allocated, self._documents(handle, found, allocated)
+        return allocated, self._documents(handle, found, allocated, secret)
 
-    def _documents(self, handle: RunHandle, found: RenderedPackage, allocated: Allocation) -> list[Document]:
-        # JSON is read by the same rules as YAML, and far quicker; escapes carry every character through.
-        text = "".join(f"---\n{json.dumps(document)}\n" for document in found.documents)
-        manifests = parse_manifests(text, limits=self._limits, pointer="/source/template")
+    def _documents(
+        self, handle: RunHandle, found: RenderedPackage, allocated: Allocation, secret: Collection[str]
+    ) -> list[Document]:
+        manifests = objects_of(
+            found.documents, found.missing, limits=self._limits, pointer="/source/template", secret=secret
+        )
         _, values = split_secrets(manifests)
         handle.withhold(values)
         return [document_of(each.index, each.body, allocated.identity.seed) for each in manifests]
-
-
-def _check(found: RenderedPackage) -> None:
-    """Nothing, when there is something to apply that lacks no platform variable.
-
-    Raises:
-        TemplateFault: there is not.
-    """
-    variables = [name for name in found.missing if not name.startswith(_OF_TEMPLATES)]
-    if variables:
-        more = f" and {len(variables) - _NAMED} more" if len(variables) > _NAMED else ""
-        names = f"{', '.join(variables[:_NAMED])}{more}"
-        told = f"it needs platform variables that are not set here: {names}; ask the operator to set them"
-        raise TemplateFault("missing-variable", f"nothing was applied: {told}")
-    if not found.documents:
-        raise TemplateFault("nothing-rendered", "the template came to no objects at all, so there is nothing to apply")
