@@ -150,4 +150,4 @@ def test_an_object_is_never_named_after_a_secret_value(name: str) -> None:
 
 def test_a_short_secret_that_is_in_a_name_by_chance_does_no_harm() -> None:
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop-admin"}}
-    assert objects_of([body], (), limits=ManifestLimits(), pointer="/source", secret=["admin"])
+    assert objects_of([body], (), limits=ManifestLimits(), pointer="/source", secret=["admin", ""])

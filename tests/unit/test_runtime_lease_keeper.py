@@ -134,6 +134,9 @@ async def test_a_failed_call_is_repeated_on_a_fresh_connection() -> None:
     database.fails = 3
     with LeaseKeeper(database.open, ttl=5, renew_every=0.02) as keeper, keeper.keep(lease(), abort):
         await eventually(lambda: database.calls)
+        # The call has come back to the keeper, on its own thread, by the time it makes the next one.
+        seen = len(database.calls)
+        await eventually(lambda: len(database.calls) > seen)
         await keeper.check()
     assert database.opened == 4
     assert not abort.tripped

@@ -54,7 +54,8 @@ def objects_of(
         # Nobody has seen the lines of that text.
         raise Rejected(findings) from None
     for manifest in manifests:
-        if any(_tells(part, secret) for part in (manifest.ref.name, manifest.ref.namespace or "", manifest.kind)):
+        names = (manifest.ref.name, manifest.ref.namespace, manifest.kind)
+        if any(_tells(name, secret) for name in names if name):
             told = f"object {manifest.index + 1} would be named after a secret input, for all to see"
             raise TemplateFault("secret-in-name", f"nothing was applied: {told}; the template has to name it otherwise")
     return manifests
