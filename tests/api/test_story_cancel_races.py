@@ -20,7 +20,7 @@ from locktender.testkit.database import TestDatabase
 from locktender.testkit.nats_rig import eventually
 from locktender.testkit.servers import NatsServer
 
-RACES = 300
+RACES = 200
 AT_ONCE = 16
 
 
