@@ -11,8 +11,7 @@ ARGS ?=
 FIGURE ?= all
 T ?= tests
 # Two processes for the whole suite, none for a part of it: one test at a time is easier to follow.
-# In the order of the folders: the files with the fewest tests are those with the longest, and must not come last.
-SPREAD = $(if $(filter tests,$(T)),-n 2 --dist loadfile --no-loadscope-reorder,)
+SPREAD = $(if $(filter tests,$(T)),-n 2 --dist loadfile,)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev setup-bench up demo test check lint types imports sql generated docs bench chaos format lock clean
