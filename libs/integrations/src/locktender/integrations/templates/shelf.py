@@ -1,5 +1,6 @@
 """The templates that can be deployed by name: listed, searched, and taken as they were read."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -102,12 +103,12 @@ class Catalogue(Protocol):
         ...
 
 
-class OneShelf:
+class OneShelf(ABC):
     """The part of a catalogue that is the same wherever the templates come from."""
 
+    @abstractmethod
     async def shelf(self) -> Shelf:
         """All of it at one moment."""
-        raise NotImplementedError
 
     async def list(self) -> tuple[Entry, ...]:
         """Every template, by name."""

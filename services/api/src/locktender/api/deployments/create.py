@@ -30,7 +30,7 @@ from locktender.storage.kernel.database import OutcomeUnknown
 
 _log = structlog.stdlib.get_logger(__name__)
 
-_CUSTODY_MARGIN_SECONDS = 60.0
+CUSTODY_MARGIN_SECONDS = 60.0
 """A runner may claim at the very end of the start deadline, and asks only then."""
 
 _TRIES = 4
@@ -105,7 +105,7 @@ class CreateDeployment:
             return await self._made_before(order, gone)
         task = self._new_task(task_id, order, examined)
         if examined.secrets is not None:
-            self._custodian.hold(task.id, examined.secrets, self._deadlines.start + _CUSTODY_MARGIN_SECONDS)
+            self._custodian.hold(task.id, examined.secrets, self._deadlines.start + CUSTODY_MARGIN_SECONDS)
         try:
             await self._faults.reach("api.before-insert")
             created_at = await self._insert(task)

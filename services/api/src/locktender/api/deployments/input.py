@@ -6,7 +6,7 @@ from uuid import UUID
 
 import structlog
 
-from locktender.api.deployments.create import Order
+from locktender.api.deployments.create import CUSTODY_MARGIN_SECONDS, Order
 from locktender.api.deployments.examined import access_of, custody_of
 from locktender.api.deployments.submitted import usable
 from locktender.api.deployments.turns import Turns
@@ -31,9 +31,6 @@ _log = structlog.stdlib.get_logger(__name__)
 
 _TRIES = 3
 """Writes of one submission, while the database goes away before it has answered."""
-
-_CUSTODY_MARGIN_SECONDS = 60.0
-"""A runner may claim at the very end of the start deadline, and asks only then."""
 
 
 class SubmitInputs:
@@ -96,7 +93,7 @@ class SubmitInputs:
         told = Told(f"{order.by} submitted inputs", facts, "api", json.dumps(order.trace))
         async with self._turns.of(task_id):
             before = await self._waiting(order.workspace, task_id)
-            self._custodian.hold(task_id, secrets, self._deadlines.start + _CUSTODY_MARGIN_SECONDS)
+            self._custodian.hold(task_id, secrets, self._deadlines.start + CUSTODY_MARGIN_SECONDS)
             try:
                 await self._faults.reach("api.before-submit-input")
                 await self._write(order, before, told, facts)
