@@ -15,6 +15,7 @@ from docgen.wire import problems_page, subjects_page
 
 from locktender.contracts.cleanup.flow import CLEANUP_JOB
 from locktender.contracts.deployments.flow import DEPLOYMENT_TASK
+from locktender.contracts.stacks.flow import STACK_DEPLOYMENT, STACK_RUN, STACK_STAGE
 from locktender.storage.roles import roles_sql
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -55,6 +56,9 @@ def _rendered() -> dict[Path, str]:
     files = {
         f"docs/generated/states/{DEPLOYMENT_TASK.name}.md": state_page(DEPLOYMENT_TASK),
         f"docs/generated/states/{CLEANUP_JOB.name}.md": state_page(CLEANUP_JOB),
+        f"docs/generated/states/{STACK_DEPLOYMENT.name}.md": state_page(STACK_DEPLOYMENT),
+        f"docs/generated/states/{STACK_STAGE.name}.md": state_page(STACK_STAGE),
+        f"docs/generated/states/{STACK_RUN.name}.md": state_page(STACK_RUN),
     }
     files |= {f"docs/generated/sql/{name}": text for name, text in statement_pages().items()}
     files |= {

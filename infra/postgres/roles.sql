@@ -23,6 +23,16 @@ grant select, insert, update on locktender.deployment_task to locktender_api;
 grant select on locktender.deployment_plan to locktender_api;
 grant select, insert on locktender.deployment_event to locktender_api;
 grant insert on locktender.outbox to locktender_api;
+grant select, insert, update on locktender.stack to locktender_api;
+grant select, insert, update on locktender.stack_deployment to locktender_api;
+grant select, insert, update on locktender.stack_stage to locktender_api;
+grant select, insert, update on locktender.stack_run to locktender_api;
+grant select, insert on locktender.stack_event to locktender_api;
+grant select, insert on locktender.stack_activity to locktender_api;
+grant select, insert, update, delete on locktender.stack_variable to locktender_api;
+grant select, insert on locktender.stack_state to locktender_api;
+grant select, insert, update, delete on locktender.stack_runner_group to locktender_api;
+grant select, insert, update, delete on locktender.stack_runner to locktender_api;
 grant usage on sequence locktender.outbox_seq to locktender_api;
 
 -- outbox
@@ -62,6 +72,12 @@ grant select, update on locktender.deployment_task to locktender_runner;
 grant select, insert, update on locktender.deployment_plan to locktender_runner;
 grant select, insert on locktender.deployment_event to locktender_runner;
 grant insert on locktender.outbox to locktender_runner;
+grant select, update on locktender.stack to locktender_runner;
+grant select, update on locktender.stack_deployment to locktender_runner;
+grant select, insert, update on locktender.stack_stage to locktender_runner;
+grant select, insert, update on locktender.stack_run to locktender_runner;
+grant select, insert on locktender.stack_event to locktender_runner;
+grant select, insert on locktender.stack_activity to locktender_runner;
 grant usage on sequence locktender.outbox_seq to locktender_runner;
 
 -- reaper
@@ -82,6 +98,13 @@ grant select, update on locktender.deployment_task to locktender_reaper;
 grant select, insert, update, delete on locktender.cleanup_job to locktender_reaper;
 grant select, insert on locktender.deployment_event to locktender_reaper;
 grant insert on locktender.outbox to locktender_reaper;
+grant select, update on locktender.stack to locktender_reaper;
+grant select, update on locktender.stack_deployment to locktender_reaper;
+grant select, insert, update on locktender.stack_stage to locktender_reaper;
+grant select, insert, update on locktender.stack_run to locktender_reaper;
+grant select, insert on locktender.stack_event to locktender_reaper;
+grant select, insert on locktender.stack_activity to locktender_reaper;
+grant select, update, delete on locktender.stack_runner to locktender_reaper;
 grant usage on sequence locktender.outbox_seq to locktender_reaper;
 
 -- cleanup
@@ -124,4 +147,12 @@ grant select on locktender.deployment_plan to locktender_ops;
 grant select on locktender.cleanup_job to locktender_ops;
 grant select on locktender.outbox to locktender_ops;
 grant select on locktender.service_shard to locktender_ops;
+grant select on locktender.stack_deployment to locktender_ops;
+grant select on locktender.stack_stage to locktender_ops;
+grant select on locktender.stack_run to locktender_ops;
+grant select on locktender.stack_event to locktender_ops;
+grant select on locktender.stack_activity to locktender_ops;
+grant select on locktender.stack_state to locktender_ops;
+grant select on locktender.stack_runner_group to locktender_ops;
+grant select on locktender.stack_runner to locktender_ops;
 commit;

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import checks as generic_checks
 
 from locktender.api.http.openapi import openapi_document
-from locktender.api.http.operations import OPERATIONS, SSE
+from locktender.api.http.operations import SSE
+from locktender.api.parts import OPERATIONS
 from locktender.testkit.api import ADMIN_TOKEN, RunningApi, running_api
 from locktender.testkit.database import migrated_database
 from locktender.testkit.servers import NatsServer, PostgresServer

@@ -10,7 +10,6 @@ from pydantic import SecretStr
 from locktender.contracts.kernel.ids import new_owner
 from locktender.runtime.connect import connect_bus
 from locktender.runtime.custody_client import CredentialsLost, CustodyClient
-from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.testkit.api import NOOP, RunningApi, kubeconfig, running_api
 from locktender.testkit.database import TestDatabase
 from locktender.testkit.nats_rig import NatsRig, nats_rig
@@ -181,7 +180,7 @@ async def test_the_claiming_runner_gets_the_credentials_and_the_whole_objects(
         async with running_api(db, nats) as api:
             made = (await api.http.post(api.path(), json=manifests())).json()
             assert api.api.custodian.held_bytes > 0
-            [claimed] = await DeploymentWrites(db.database).claim([made["task"]["id"]], new_owner("runner-1"), 60)
+            [claimed] = await db.writes.claim([made["task"]["id"]], new_owner("runner-1"), 60)
             assert claimed.custodian is not None
             lease = claimed.lease
             client = CustodyClient(runner)
@@ -210,7 +209,7 @@ async def test_a_restarted_api_has_lost_the_credentials_and_says_so(db: TestData
     runner = await connect_bus(keyless, "runner")
     try:
         async with running_api(db, nats):
-            [claimed] = await DeploymentWrites(db.database).claim([made["task"]["id"]], new_owner("runner-1"), 60)
+            [claimed] = await db.writes.claim([made["task"]["id"]], new_owner("runner-1"), 60)
             assert claimed.custodian is not None
             with pytest.raises(CredentialsLost):
                 await CustodyClient(runner, grace=0.2).fetch(

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from locktender.api.http.openapi import openapi_document
-from locktender.api.http.operations import OPERATIONS
+from locktender.api.parts import OPERATIONS
 from locktender.contracts.kernel.problems import Problem
 from locktender.testkit.api import ADMIN_TOKEN, RunningApi, running_api
 from locktender.testkit.database import TestDatabase

@@ -10,7 +10,6 @@ import pytest
 from locktender.contracts.kernel.ids import new_id
 from locktender.contracts.kernel.lease import Lease
 from locktender.runtime.connect import connect_bus
-from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.testkit import rows
 from locktender.testkit.api import RunningApi, relay_events, running_api, taken
 from locktender.testkit.database import TestDatabase
@@ -39,7 +38,7 @@ PROJECT = "/v1/workspaces/acme/projects/shop/deployment-tasks/stream"
 
 
 async def apply_and_complete(db: TestDatabase, lease: Lease) -> None:
-    writes = DeploymentWrites(db.database)
+    writes = db.writes
     await writes.begin_applying(lease, rows.told(), timeline=rows.TIMELINE)
     await writes.complete(lease, rows.told(), timeline=rows.TIMELINE)
 
@@ -117,7 +116,7 @@ async def test_a_project_tells_what_appears_changes_and_goes(api: RunningApi, db
         assert removed == {"workspace": "acme", "project": "shop", "id": str(there)}
         # A late event of what is gone cannot bring it back.
         await api.bus.publish(f"lt.evt.acme.deployments.{there}.started", b"nonsense")
-        await DeploymentWrites(db.database).claim([fresh], rows.OWNER, 60)
+        await db.writes.claim([fresh], rows.OWNER, 60)
         await relay_events(db, api.bus)
         await listener.until("upsert", 2)
         task.cancel()
@@ -169,13 +168,13 @@ async def test_a_lost_event_feed_is_said_polled_and_taken_up_again(
         await listener.until("snapshot")
         await nats.kill()
         await listener.until("degraded")
-        await DeploymentWrites(db.database).begin_applying(claimed.lease, rows.told(), timeline=rows.TIMELINE)
+        await db.writes.begin_applying(claimed.lease, rows.told(), timeline=rows.TIMELINE)
         polled = await listener.until("update")
         assert json.loads(polled.data)["task"]["status"] == "applying"
         await nats.start()
         await listener.until("snapshot", 2)
         assert listener.names[-2:] == ["resync", "snapshot"]
-        await DeploymentWrites(db.database).complete(claimed.lease, rows.told(), timeline=rows.TIMELINE)
+        await db.writes.complete(claimed.lease, rows.told(), timeline=rows.TIMELINE)
         await relay_events(db, api.bus)
         await listener.until("end")
 

@@ -13,7 +13,6 @@ import pytest
 
 from locktender.contracts.deployments.flow import TaskStatus
 from locktender.contracts.kernel.ids import new_id
-from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.testkit import rows
 from locktender.testkit.api import GUEST_TOKEN, RunningApi, running_api
 from locktender.testkit.database import TestDatabase
@@ -226,7 +225,7 @@ async def events(api: RunningApi, task: object, **parameters: int) -> list[dict[
 async def long_lived(db: TestDatabase, count: int) -> Any:
     """A live task with `count` recorded steps, besides its creation and its claim."""
     claimed = await rows.claimed(db)
-    writes = DeploymentWrites(db.database)
+    writes = db.writes
     for number in range(count):
         timeline = json.dumps({"revision": number + 1, "steps": [], "cards": []})
         await writes.record(claimed.lease, rows.told(f"step {number}"), phase="prepare", timeline=timeline)
@@ -254,7 +253,7 @@ async def test_a_page_of_events_that_is_not_full_is_the_last_and_what_comes_late
     first = await events(api, lease.row_id, limit=10)
     assert [event["revision"] for event in first] == [1, 2, 3, 4, 5]
     assert await events(api, lease.row_id, after=5) == []
-    await DeploymentWrites(module_db.database).begin_applying(lease, rows.told(), timeline=rows.TIMELINE)
+    await module_db.writes.begin_applying(lease, rows.told(), timeline=rows.TIMELINE)
     assert [event["kind"] for event in await events(api, lease.row_id, after=5)] == ["applying"]
 
 

@@ -7,7 +7,6 @@ from uuid import UUID
 from locktender.contracts.kernel.ids import new_owner
 from locktender.runtime.connect import connect_bus
 from locktender.runtime.custody_client import CustodyClient
-from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.testkit import rows
 from locktender.testkit.api import kubeconfig, running_api
 from locktender.testkit.database import TestDatabase
@@ -41,7 +40,7 @@ async def test_of_two_instances_one_wins_and_the_run_asks_that_one(db: TestDatab
                         ]
                     statuses = [each.result().status_code for each in both]
                     assert sorted(statuses) == [200, 409]
-                    [claimed] = await DeploymentWrites(db.database).claim([task_id], new_owner("runner-1"), 60)
+                    [claimed] = await db.writes.claim([task_id], new_owner("runner-1"), 60)
                     assert claimed.custodian is not None
                     payload = await custody.fetch(claimed.custodian, task_id, claimed.lease.epoch, "acme", 10)
                     assert json.loads(payload)["inputs"] == {"title": ("One", "Two")[statuses.index(200)]}

@@ -12,7 +12,6 @@ import httpx
 import pytest
 
 from locktender.contracts.deployments.flow import TaskStatus
-from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.testkit import rows
 from locktender.testkit.api import GUEST_TOKEN, RunningApi, ServerEvent, kubeconfig, relay_events, running_api
 from locktender.testkit.database import TestDatabase
@@ -71,7 +70,7 @@ async def test_a_queued_deployment_that_is_cancelled_is_never_taken_by_a_runner(
     snapshot = await cancelled(api, task)
     assert (snapshot["task"]["status"], snapshot["task"]["blockedBy"]) == ("cancelled", None)
     assert snapshot["task"]["startedAt"] is None
-    assert await DeploymentWrites(module_db.database).claim([UUID(task)], rows.OWNER, 60) == []
+    assert await module_db.writes.claim([UUID(task)], rows.OWNER, 60) == []
     assert (await shown(api, task)) == snapshot
 
 
@@ -96,7 +95,7 @@ async def test_a_deployment_that_waits_for_inputs_is_cancelled_at_once(
 async def test_submitted_inputs_do_not_bring_a_cancelled_deployment_back(
     api: RunningApi, module_db: TestDatabase
 ) -> None:
-    writes = DeploymentWrites(module_db.database)
+    writes = module_db.writes
     task = await rows.blocked(module_db)
     await writes.submit_input(task, "ada", "api-1", rows.told(actor="api"))
     assert (await shown(api, task))["task"]["resumeRequestedBy"] == "ada"
@@ -138,7 +137,7 @@ async def test_the_event_of_a_large_deployment_that_is_cancelled_stays_small(
 async def test_a_cancel_that_is_forced_still_itemises_what_was_recorded(
     api: RunningApi, module_db: TestDatabase, verdict: str
 ) -> None:
-    writes = DeploymentWrites(module_db.database)
+    writes = module_db.writes
     lease = await rows.applying(module_db, ttl=60 if verdict == "cancel-ack-deadline" else 0)
     if verdict == "cancel-ack-deadline":
         recorded = timeline("applied", "applying", "pending")
@@ -284,7 +283,7 @@ async def test_a_cancel_from_another_workspace_finds_nothing_and_leaves_no_trace
 async def test_a_deployment_that_one_cancelled_oneself_is_no_failure(api: RunningApi, module_db: TestDatabase) -> None:
     lease = await rows.applying(module_db)
     await cancelled(api, lease.row_id)
-    await DeploymentWrites(module_db.database).acknowledge_cancel(lease, rows.told(), timeline=rows.TIMELINE)
+    await module_db.writes.acknowledge_cancel(lease, rows.told(), timeline=rows.TIMELINE)
     task = (await shown(api, lease.row_id))["task"]
     assert (task["status"], task["failure"], task["blockedBy"], task["deadlineAt"]) == ("cancelled", None, None, None)
     failed = await api.http.get(api.path(), params={"status": "failed"})

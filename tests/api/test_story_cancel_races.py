@@ -74,7 +74,7 @@ class Pace:
 async def test_a_cancel_and_an_outcome_at_the_same_time_leave_one_outcome_and_it_is_what_the_canceller_was_told(
     api: RunningApi, module_db: TestDatabase, end: Ending, status: str
 ) -> None:
-    writes, project = DeploymentWrites(module_db.database), f"race-{status}"
+    writes, project = module_db.writes, f"race-{status}"
     answers: dict[str, httpx.Response] = {}
     room, pace = asyncio.Semaphore(AT_ONCE), Pace()
 
@@ -145,7 +145,7 @@ def agrees(answer: httpx.Response, final: dict[str, Any], kinds: Counter[str], s
 async def test_a_cancel_and_a_claim_at_the_same_time_leave_either_nothing_begun_or_a_run_that_was_told(
     api: RunningApi, module_db: TestDatabase
 ) -> None:
-    writes = DeploymentWrites(module_db.database)
+    writes = module_db.writes
     room, pace = asyncio.Semaphore(AT_ONCE), Pace()
     ends: Counter[str] = Counter()
 
@@ -182,7 +182,7 @@ async def test_a_cancel_and_a_claim_at_the_same_time_leave_either_nothing_begun_
 async def test_a_cancel_and_the_loss_of_the_runner_at_the_same_time_end_as_the_canceller_was_told(
     api: RunningApi, module_db: TestDatabase
 ) -> None:
-    writes = DeploymentWrites(module_db.database)
+    writes = module_db.writes
     leases = [await rows.applying(module_db, project="lost", ttl=0.0) for _ in range(60)]
     answers: dict[UUID, httpx.Response] = {}
     swept = asyncio.Event()

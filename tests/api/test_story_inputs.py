@@ -16,7 +16,6 @@ from locktender.contracts.kernel.ids import new_owner
 from locktender.integrations.templates.catalogue_settings import CatalogueSettings
 from locktender.runtime.connect import connect_bus
 from locktender.runtime.custody_client import CustodyClient
-from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.testkit import rows
 from locktender.testkit.api import GUEST_TOKEN, RunningApi, kubeconfig, running_api
 from locktender.testkit.cage import found_in_rows
@@ -85,7 +84,7 @@ async def snapshot(api: RunningApi, task_id: UUID) -> Body:
 
 async def taken(db: TestDatabase, custody: CustodyClient, task_id: UUID) -> Body:
     """What the runner that goes on with a task is handed."""
-    [claimed] = await DeploymentWrites(db.database).claim([task_id], OWNER, 60)
+    [claimed] = await db.writes.claim([task_id], OWNER, 60)
     assert claimed.custodian is not None
     payload = await custody.fetch(claimed.custodian, task_id, claimed.lease.epoch, "acme", 5)
     return json.loads(payload)
@@ -371,10 +370,10 @@ async def test_of_an_answer_and_a_cancel_the_cancel_always_ends_the_task(
 
 async def parked_many(db: TestDatabase) -> list[UUID]:
     form = {"inputs": [{"key": "title", "required": True}], "message": "a title is needed"}
+    made: list[UUID] = []
 
-    async def one() -> UUID:
-        return await park(db, await rows.created(db, runner="direct"), form)
+    async def one(_: int) -> None:
+        made.append(await park(db, await rows.created(db, runner="direct"), form))
 
-    async with asyncio.TaskGroup() as group:
-        made = [group.create_task(one()) for _ in range(ROUNDS)]
-    return [each.result() for each in made]
+    await at_once(one, range(ROUNDS))
+    return made

@@ -12,7 +12,6 @@ from locktender.reaper.clock_guard import ClockGuard
 from locktender.reaper.reaper import Reaper
 from locktender.reaper.settings import ReaperSettings
 from locktender.reaper.sweeps import sweeps
-from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.storage.outbox.relay import Relay
 from locktender.testkit import rows
 from locktender.testkit.api import NOOP, RunningApi, relay_events, running_api
@@ -75,7 +74,7 @@ async def test_a_deployment_whose_runner_is_gone_is_told_as_interrupted_and_show
     cards = ", ".join(CARD % (index, index, state) for index, state in enumerate(("applied", "applying", "pending")))
     steps = '[{"id": "create-resources", "label": "Create resources", "status": "running"}]'
     timeline = f'{{"revision": 1, "steps": {steps}, "cards": [{cards}]}}'
-    await DeploymentWrites(db.database).record(lease, rows.told(), phase="apply", timeline=timeline)
+    await db.writes.record(lease, rows.told(), phase="apply", timeline=timeline)
     await db.advance(61)
     await sweep(db)
     snapshot = await shown(api, lease.row_id)
@@ -202,7 +201,7 @@ async def test_progress_is_told_by_every_process_of_the_api(
         ):
             for each in (there, here):
                 await each.until("snapshot")
-            writes = DeploymentWrites(db.database)
+            writes = db.writes
             [claimed] = await writes.claim([task_id], rows.OWNER, 60)
             await relay_events(db, api.bus)
             for each in (there, here):
@@ -221,7 +220,7 @@ async def test_progress_is_told_by_every_process_of_the_api(
 async def test_a_run_that_never_ends_is_failed_after_half_an_hour_although_its_runner_lives(
     api: RunningApi, db: TestDatabase
 ) -> None:
-    writes = DeploymentWrites(db.database)
+    writes = db.writes
     lease = await rows.applying(db, ttl=100_000)
     assert (await shown(api, lease.row_id))["task"]["deadlineAt"] is not None
     await db.advance(1799)
@@ -237,7 +236,7 @@ async def test_a_run_that_never_ends_is_failed_after_half_an_hour_although_its_r
 
 @pytest.mark.story(33)
 async def test_time_spent_waiting_for_a_person_does_not_count_as_running(api: RunningApi, db: TestDatabase) -> None:
-    writes = DeploymentWrites(db.database)
+    writes = db.writes
     task_id = await rows.blocked(db)
     await db.advance(3600)
     await writes.submit_input(task_id, "ada", "api-1", rows.told(actor="api"))

@@ -19,7 +19,7 @@ import pytest
 from locktender.contracts.kernel.errors import WrongState
 from locktender.runtime.connect import connect_bus
 from locktender.runtime.custody_client import CustodyClient
-from locktender.storage.deployments.writes import Claimed, DeploymentWrites
+from locktender.storage.deployments.writes import Claimed
 from locktender.testkit import rows
 from locktender.testkit.api import RunningApi, kubeconfig, running_api
 from locktender.testkit.database import TestDatabase
@@ -120,7 +120,7 @@ def kind(answer: httpx.Response) -> str:
 
 async def waiting(db: TestDatabase, project: str, *, submitted: bool = False) -> list[UUID]:
     """Tasks that wait for a title, or for a runner since it was submitted."""
-    writes, made = DeploymentWrites(db.database), list[UUID]()
+    writes, made = db.writes, list[UUID]()
 
     async def one(_: int) -> None:
         task_id = await park(db, await rows.created(db, runner="direct", project=project), FORM)
@@ -133,14 +133,14 @@ async def waiting(db: TestDatabase, project: str, *, submitted: bool = False) ->
 
 
 async def claim(db: TestDatabase, task_id: UUID) -> list[Claimed]:
-    return await DeploymentWrites(db.database).claim([task_id], rows.OWNER, 60)
+    return await db.writes.claim([task_id], rows.OWNER, 60)
 
 
 @pytest.mark.story(2)
 async def test_of_a_cancel_and_the_run_that_goes_on_either_nothing_is_begun_or_the_run_is_told(
     api: RunningApi, module_db: TestDatabase
 ) -> None:
-    writes, ends = DeploymentWrites(module_db.database), Counter[str]()
+    writes, ends = module_db.writes, Counter[str]()
 
     async def race(task_id: UUID) -> None:
         answer, claimed = await both(cancel(api, task_id), a_little_later(claim(module_db, task_id)))
@@ -167,7 +167,7 @@ async def test_of_a_cancel_and_the_run_that_goes_on_either_nothing_is_begun_or_t
 async def test_of_a_run_that_goes_on_and_the_withdrawal_of_its_inputs_exactly_one_takes_them(
     api: RunningApi, module_db: TestDatabase
 ) -> None:
-    writes, ends = DeploymentWrites(module_db.database), Counter[str]()
+    writes, ends = module_db.writes, Counter[str]()
     tasks = await waiting(module_db, "withdraw-resume", submitted=True)
     taken: dict[UUID, bool] = {}
     over = asyncio.Event()
@@ -199,7 +199,7 @@ async def test_of_a_run_that_goes_on_and_the_withdrawal_of_its_inputs_exactly_on
 async def test_of_a_withdrawal_and_a_second_answer_the_second_counts_only_if_its_sender_was_told_so(
     api: RunningApi, module_db: TestDatabase
 ) -> None:
-    writes, ends = DeploymentWrites(module_db.database), Counter[int]()
+    writes, ends = module_db.writes, Counter[int]()
     tasks = await waiting(module_db, "withdraw-answer", submitted=True)
 
     async def race(task_id: UUID) -> None:
@@ -221,7 +221,7 @@ async def test_of_a_withdrawal_and_a_second_answer_the_second_counts_only_if_its
 async def test_of_a_canvas_and_the_end_of_the_run_the_canvas_is_kept_only_if_its_sender_was_told_so(
     api: RunningApi, module_db: TestDatabase
 ) -> None:
-    writes, ends = DeploymentWrites(module_db.database), Counter[int]()
+    writes, ends = module_db.writes, Counter[int]()
 
     async def race(_: int) -> None:
         lease = await rows.applying(module_db, project="canvas")

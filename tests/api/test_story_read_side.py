@@ -9,7 +9,6 @@ from uuid import UUID
 import pytest
 
 from locktender.contracts.kernel.ids import new_id
-from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.testkit import rows
 from locktender.testkit.api import GUEST_TOKEN, RunningApi, relay_events, running_api, taken
 from locktender.testkit.database import TestDatabase
@@ -49,7 +48,7 @@ DONE = timeline(card("web"), card("web", kind="Service"))
 
 async def completed(db: TestDatabase, text: str = DONE, **stated: Any) -> UUID:
     lease = await rows.applying(db, runner="direct", **stated)
-    await DeploymentWrites(db.database).complete(lease, rows.told(), timeline=text)
+    await db.writes.complete(lease, rows.told(), timeline=text)
     return lease.row_id
 
 
@@ -73,7 +72,7 @@ async def test_a_client_learns_from_the_api_how_to_show_each_state(api: RunningA
     again = await api.http.get("/v1/presentation", headers={"If-None-Match": answer.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
     claim = await rows.claimed(db)
-    await DeploymentWrites(db.database).request_cancel(claim.lease.row_id, "ada", rows.told())
+    await db.writes.request_cancel(claim.lease.row_id, "ada", rows.told())
     for made in (rows.created, rows.blocked, rows.failed, rows.completed):
         await made(db)
     for shown in await listed(api):
@@ -87,7 +86,7 @@ async def test_a_project_lists_its_tasks_in_few_words(api: RunningApi, db: TestD
     long = "a" * 60
     lease = await rows.applying(db, runner="direct")
     told = timeline(card(long), card("web", apply="pending", status="pending", kind="Service"))
-    await DeploymentWrites(db.database).record(lease, rows.told(), phase="apply", timeline=told)
+    await db.writes.record(lease, rows.told(), phase="apply", timeline=told)
     await rows.created(db, project="other")
     await rows.created(db, workspace="umbrella")
     [shown] = await listed(api)
@@ -107,7 +106,7 @@ async def test_a_completed_task_stays_on_the_canvas_for_a_minute_of_the_database
     with_results, without = await completed(db), await completed(db, rows.TIMELINE)
     failed, active = await rows.failed(db), await rows.blocked(db)
     [cancelled] = [await rows.created(db)]
-    await DeploymentWrites(db.database).cancel(cancelled, "ada", rows.told())
+    await db.writes.cancel(cancelled, "ada", rows.told())
     shown = {each["id"]: each["visible"] for each in await listed(api)}
     assert [shown[str(each)] for each in (with_results, active, without, failed, cancelled)] == [True] * 2 + [False] * 3
     await db.advance(59)

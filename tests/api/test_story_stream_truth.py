@@ -12,7 +12,6 @@ from uuid import UUID
 import pytest
 
 from locktender.contracts.kernel.ids import new_id
-from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.testkit import rows
 from locktender.testkit.api import RunningApi, relay_events, running_api, taken
 from locktender.testkit.database import TestDatabase
@@ -90,7 +89,7 @@ async def test_a_reader_that_comes_back_goes_on_where_it_was(api: RunningApi, db
     await db.advance(3600)
     async with listening(api, STREAM) as listener:
         await listener.until("snapshot")
-    await DeploymentWrites(db.database).claim([first], rows.OWNER, 60)
+    await db.writes.claim([first], rows.OWNER, 60)
     third = await rows.created(db)
     async with listening(api, STREAM, **{"Last-Event-ID": listener.last_id}) as back:
         await back.until("upsert", 2)
@@ -124,7 +123,7 @@ async def test_a_change_whose_event_was_lost_is_told_all_the_same(api: RunningAp
     async with listening(api, STREAM) as project, listening(api, timeline(api, claimed.lease.row_id)) as task:
         await project.until("snapshot")
         await task.until("snapshot")
-        await DeploymentWrites(db.database).begin_applying(claimed.lease, rows.told(), timeline=rows.TIMELINE)
+        await db.writes.begin_applying(claimed.lease, rows.told(), timeline=rows.TIMELINE)
         await remove(db, gone)
         await forget_events(db)
         await task.until("update")
@@ -142,7 +141,7 @@ async def test_a_removal_is_not_undone_by_a_read_that_began_before(db: TestDatab
         listening(api, STREAM) as listener,
     ):
         await listener.until("snapshot")
-        await DeploymentWrites(db.database).claim([gone], rows.OWNER, 60)
+        await db.writes.claim([gone], rows.OWNER, 60)
         await forget_events(db)
         began = await db.admin.fetchval("select clock_timestamp()")
         proxy.latency(1.0)
@@ -156,7 +155,7 @@ async def test_a_removal_is_not_undone_by_a_read_that_began_before(db: TestDatab
         await asyncio.sleep(0.1)
         await proxy.heal()
         await listener.until("remove")
-        await DeploymentWrites(db.database).claim([stays], rows.OWNER, 60)
+        await db.writes.claim([stays], rows.OWNER, 60)
         await relay_events(db, api.bus)
         await listener.until("upsert")
         assert listener.names == ["snapshot", "remove", "upsert"]
@@ -178,7 +177,7 @@ async def test_events_that_come_twice_late_or_for_nothing_change_nothing(api: Ru
             await publish(api, claimed.lease.row_id, revision=revision)
         await publish(api, new_id())
         await publish(api, new_id(), "removed")
-        await DeploymentWrites(db.database).begin_applying(claimed.lease, rows.told(), timeline=rows.TIMELINE)
+        await db.writes.begin_applying(claimed.lease, rows.told(), timeline=rows.TIMELINE)
         await relay_events(db, api.bus)
         await project.until("upsert")
         await task.until("update")
@@ -218,7 +217,7 @@ async def test_a_record_that_cannot_be_read_is_said_and_then_told_whole(
         # Nobody has to do anything for the readers to learn it.
         await project.until("error")
         await task.until("error")
-        await DeploymentWrites(db.database).claim([task_id], rows.OWNER, 60)
+        await db.writes.claim([task_id], rows.OWNER, 60)
         await proxy.heal()
         await project.until("upsert")
         await task.until("update")

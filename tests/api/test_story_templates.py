@@ -15,7 +15,6 @@ from locktender.integrations.kube.manifests import parse_manifests
 from locktender.integrations.templates.catalogue_settings import CatalogueSettings
 from locktender.runtime.connect import connect_bus
 from locktender.runtime.custody_client import CustodyClient
-from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.testkit.api import GUEST_TOKEN, RunningApi, kubeconfig, running_api
 from locktender.testkit.cage import found_in_rows
 from locktender.testkit.canaries import Cage, Canary, awkward, token
@@ -237,7 +236,7 @@ async def test_the_claiming_runner_gets_the_secret_inputs_and_nobody_else(
     try:
         async with running_api(db, nats, catalogue=CatalogueSettings(folder=folder)) as api:
             task = (await made(api, wiki()))["task"]
-            [claimed] = await DeploymentWrites(db.database).claim([UUID(task["id"])], new_owner("runner-1"), 60)
+            [claimed] = await db.writes.claim([UUID(task["id"])], new_owner("runner-1"), 60)
             assert claimed.custodian is not None
             lease = claimed.lease
             payload = await CustodyClient(runner).fetch(claimed.custodian, lease.row_id, lease.epoch, "acme", 5)

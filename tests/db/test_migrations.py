@@ -10,16 +10,21 @@ from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
 import locktender.storage.cleanup.tables
-import locktender.storage.deployments.tables  # noqa: F401 - declares its tables
+import locktender.storage.deployments.tables
+import locktender.storage.stacks.tables  # noqa: F401 - declares its tables
 from locktender.contracts.cleanup.flow import CLEANUP_JOB
 from locktender.contracts.deployments.flow import DEPLOYMENT_TASK
 from locktender.contracts.kernel.errors import Unavailable
+from locktender.contracts.stacks.flow import STACK_DEPLOYMENT, STACK_RUN, STACK_STAGE
 from locktender.storage.kernel.functions import CLOCK, FUNCTIONS
 from locktender.storage.kernel.tables import metadata
 from locktender.storage.kernel.triggers import guard_trigger
 from locktender.storage.migrations import migrate
+from locktender.storage.stacks.lane_guard import lane_guard
 from locktender.testkit.database import TestDatabase, empty_database
 from locktender.testkit.servers import PostgresServer
+
+_MACHINES = (DEPLOYMENT_TASK, CLEANUP_JOB, STACK_DEPLOYMENT, STACK_STAGE, STACK_RUN)
 
 # The parts of the catalogue, as queries over the relations of our schema; partitions come and go and do not count.
 _CATALOGUE = {
@@ -76,8 +81,8 @@ async def test_the_migrated_database_is_the_declared_one(
         engine = create_async_engine(dsn.replace("postgresql://", "postgresql+asyncpg://", 1))
         try:
             async with engine.begin() as connection:
-                guards = [*guard_trigger(DEPLOYMENT_TASK), *guard_trigger(CLEANUP_JOB)]
-                await connection.run_sync(_declare, guards)
+                guards = [guard for machine in _MACHINES for guard in guard_trigger(machine)]
+                await connection.run_sync(_declare, [*guards, *lane_guard()])
         finally:
             await engine.dispose()
         declared = await _catalogue(dsn, part)

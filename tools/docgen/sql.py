@@ -13,6 +13,7 @@ from locktender.storage.deployments.tables import deployment_task
 from locktender.storage.kernel.coalescer import state_statement
 from locktender.storage.kernel.guarded import Guarded
 from locktender.storage.kernel.statement import Statement
+from locktender.storage.stacks.moves import Move
 from locktender.storage.verify.check import Check
 
 _WIDTH = 118
@@ -48,7 +49,7 @@ def _statements() -> Iterator[Statement]:
 def _inside(value: object) -> Iterator[Statement]:
     if isinstance(value, Statement):
         yield value
-    elif isinstance(value, Guarded | Check):
+    elif isinstance(value, Guarded | Move | Check):
         yield value.statement
     elif isinstance(value, Mapping):
         yield from _inside(tuple(cast("Mapping[object, object]", value).values()))

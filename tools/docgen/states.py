@@ -10,6 +10,7 @@ S = TypeVar("S", bound=StrEnum)
 _FENCES = {
     Fence.NONE: "none",
     Fence.ACQUIRE: "takes the lease, epoch + 1",
+    Fence.KEEP: "none; the lease stays with its holder",
     Fence.HOLD: "only under the present epoch",
     Fence.RELEASE: "only under the present epoch; the lease ends",
     Fence.BREAK: "takes the lease away, epoch + 1",
@@ -28,7 +29,8 @@ def state_page(machine: Machine[S]) -> str:
         *(f"    {state} --> [*]" for state in in_order(machine.terminal)),
         "```",
         "",
-        f"Somebody holds the row in: {_list(in_order(machine.leased))}. Final: {_list(in_order(machine.terminal))}.",
+        f"Somebody holds the row in: {_list(in_order(machine.leased)) or 'no state'}. "
+        f"Final: {_list(in_order(machine.terminal))}.",
         "",
         "| transition | from | to | by | lease | event |",
         "|---|---|---|---|---|---|",

@@ -21,10 +21,26 @@ _ROUNDS = 4096
 _READ, _ADD, _CHANGE, _REMOVE = "select", "insert", "update", "delete"
 _TASK, _EVENT, _JOB, _OUTBOX, _SHARD = "deployment_task", "deployment_event", "cleanup_job", "outbox", "service_shard"
 _PLAN = "deployment_plan"
+_STACK, _STACK_TASK, _STAGE, _RUN = "stack", "stack_deployment", "stack_stage", "stack_run"
+_ACTIVITY, _STACK_EVENT, _VARIABLE = "stack_activity", "stack_event", "stack_variable"
+_STATE, _GROUP, _REMOTE = "stack_state", "stack_runner_group", "stack_runner"
 _MARK = "update (published_at, attempts, next_attempt_at, last_error)"
 
 _TELL: Mapping[str, tuple[str, ...]] = {_EVENT: (_READ, _ADD), _OUTBOX: (_ADD,)}
 """Every guarded write records its event and fills the outbox. Neither can be changed afterwards."""
+
+_LANE: Mapping[str, tuple[str, ...]] = {
+    _STACK: (_READ, _CHANGE),
+    _STACK_TASK: (_READ, _CHANGE),
+    _STAGE: (_READ, _ADD, _CHANGE),
+    _RUN: (_READ, _ADD, _CHANGE),
+    _STACK_EVENT: (_READ, _ADD),
+    _ACTIVITY: (_READ, _ADD),
+}
+"""Whoever ends a run moves its deployment, makes what comes next, and gives the lane on."""
+
+_SHOWN = (_STACK_TASK, _STAGE, _RUN, _STACK_EVENT, _ACTIVITY, _STATE, _GROUP, _REMOTE)
+"""What operators may look at. Not the stacks and variables themselves: they hold encrypted values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +63,44 @@ class RoleSpec:
 ROLES: Mapping[Identity, RoleSpec] = MappingProxyType(
     {
         # Creates tasks, cancels them, answers questions. Deletes nothing.
-        "api": RoleSpec({_TASK: (_READ, _ADD, _CHANGE), _PLAN: (_READ,), **_TELL}),
+        "api": RoleSpec(
+            {
+                _TASK: (_READ, _ADD, _CHANGE),
+                _PLAN: (_READ,),
+                **_TELL,
+                **_LANE,
+                _STACK: (_READ, _ADD, _CHANGE),
+                _STACK_TASK: (_READ, _ADD, _CHANGE),
+                _STAGE: (_READ, _ADD, _CHANGE),
+                _RUN: (_READ, _ADD, _CHANGE),
+                _VARIABLE: (_READ, _ADD, _CHANGE, _REMOVE),
+                _STATE: (_READ, _ADD),
+                _GROUP: (_READ, _ADD, _CHANGE, _REMOVE),
+                _REMOTE: (_READ, _ADD, _CHANGE, _REMOVE),
+            }
+        ),
         # Reads what has to be told and marks it, under its shards. Knows nothing of tasks.
         "outbox": RoleSpec(
             {_OUTBOX: (_READ, _MARK), _SHARD: (_READ, _ADD, _CHANGE)},
             functions=("outbox_prepare(integer)", "outbox_retire(interval)"),
         ),
         # Moves tasks that are there; makes none, deletes none.
-        "runner": RoleSpec({_TASK: (_READ, _CHANGE), _PLAN: (_READ, _ADD, _CHANGE), **_TELL}),
+        "runner": RoleSpec({_TASK: (_READ, _CHANGE), _PLAN: (_READ, _ADD, _CHANGE), **_TELL, **_LANE}),
         # Ends what nobody ends, frees what nobody holds, makes cleanup jobs and forgets them long after they are done.
-        "reaper": RoleSpec({_TASK: (_READ, _CHANGE), _JOB: (_READ, _ADD, _CHANGE, _REMOVE), **_TELL}),
+        "reaper": RoleSpec(
+            {
+                _TASK: (_READ, _CHANGE),
+                _JOB: (_READ, _ADD, _CHANGE, _REMOVE),
+                **_TELL,
+                **_LANE,
+                _REMOTE: (_READ, _CHANGE, _REMOVE),
+            }
+        ),
         # The only one that deletes tasks.
         "cleanup": RoleSpec({_TASK: (_READ, _REMOVE), _JOB: (_READ, _CHANGE), _EVENT: (_READ,), _OUTBOX: (_ADD,)}),
         # Looks at everything, changes nothing.
         "ops": RoleSpec(
-            {_TASK: (_READ,), _EVENT: (_READ,), _PLAN: (_READ,), _JOB: (_READ,), _OUTBOX: (_READ,), _SHARD: (_READ,)},
+            dict.fromkeys((_TASK, _EVENT, _PLAN, _JOB, _OUTBOX, _SHARD, *_SHOWN), (_READ,)),
             statement_seconds=60,
             connections=10,
         ),

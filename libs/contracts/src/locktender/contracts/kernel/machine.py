@@ -23,6 +23,8 @@ class Fence(StrEnum):
     """Asks nothing, changes nothing."""
     ACQUIRE = "acquire"
     """Takes a free row: epoch + 1, an owner and a deadline."""
+    KEEP = "keep"
+    """Moves a leased row for somebody else than its holder; epoch and lease stay."""
     HOLD = "hold"
     """Only the current epoch may write; the lease stays."""
     RELEASE = "release"
@@ -95,7 +97,7 @@ class Machine(Generic[S]):
 
     def _check_fence(self, step: Transition[S]) -> None:
         lands = step.sources if step.target is None else frozenset({step.target})
-        leased_after = step.fence in {Fence.ACQUIRE, Fence.HOLD}
+        leased_after = step.fence in {Fence.ACQUIRE, Fence.HOLD, Fence.KEEP}
         if step.fence is Fence.NONE:
             sound = step.target is None or not (step.sources | lands) & self.leased
         else:

@@ -30,12 +30,27 @@ def event(workspace: Workspace, context: str, aggregate: UUID, kind: str) -> str
 
 
 DEPLOYMENT_COMMAND_PREFIX = "lt.cmd.deployment."
+RUN_COMMAND_PREFIX = "lt.cmd.run."
 CLEANUP_COMMAND_PREFIX = "lt.cmd.cleanup."
+
+
+DEFAULT_GROUP = "default"
+"""The runner group of our own runner service."""
 
 
 def deployment_command(runner: str) -> str:
     """Says that a queued deployment task waits for this kind of runner."""
     return DEPLOYMENT_COMMAND_PREFIX + runner
+
+
+def run_command(group: str) -> str:
+    """Says that a run of a stack waits for a runner of this group."""
+    return RUN_COMMAND_PREFIX + group
+
+
+def run_log(run: UUID) -> str:
+    """Where the output of a run goes, as it comes."""
+    return f"lt.log.{run}"
 
 
 def cleanup_command(kind: str) -> str:
@@ -111,6 +126,10 @@ CONSUMERS = (
     ConsumerSpec(
         "runner-template", COMMANDS_STREAM, deployment_command("template"),
         "Deployment tasks for the template runner", ack_wait_seconds=30, max_ack_pending=4096,
+    ),
+    ConsumerSpec(
+        "runner-stacks", COMMANDS_STREAM, run_command(DEFAULT_GROUP),
+        "Runs of stacks for the runner service", ack_wait_seconds=30, max_ack_pending=4096,
     ),
     ConsumerSpec(
         "runner-noop", COMMANDS_STREAM, deployment_command("noop"),

@@ -1,6 +1,7 @@
 """The database's clock. It alone decides who owns a row and which deadline has passed."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import ColumnElement, DateTime, Float, Interval, func, literal
 from sqlalchemy.sql.functions import Function
@@ -17,5 +18,10 @@ def db_now() -> Function[datetime]:
 
 def seconds(name: str) -> ColumnElement[timedelta]:
     """A parameter in seconds as an interval."""
+    return in_seconds(parameter(name, Float()))
+
+
+def in_seconds(number: ColumnElement[Any]) -> ColumnElement[timedelta]:
+    """A number of seconds as an interval."""
     one_second = literal(timedelta(seconds=1), Interval(), literal_execute=True)
-    return parameter(name, Float()).op("*", return_type=Interval())(one_second)
+    return number.op("*", return_type=Interval())(one_second)

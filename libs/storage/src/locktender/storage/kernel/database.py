@@ -1,7 +1,7 @@
 """One pool of held asyncpg connections; every statement of the product runs through here."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
@@ -35,6 +35,23 @@ class OutcomeUnknown(Unavailable):
     """The connection was lost while a statement ran: it may have been committed. Read the row; never repeat blindly."""
 
 
+class Transaction:
+    """Statements that are committed together. Gone when the function that was given it returns."""
+
+    def __init__(self, connection: "PoolConnectionProxy[asyncpg.Record]", deadline: float) -> None:
+        self._connection = connection
+        self._deadline = deadline
+
+    async def fetch(self, statement: Statement, **values: object) -> list[Row]:
+        """Run one statement and return its rows."""
+        return await self._connection.fetch(statement.sql, *statement.arguments(values), timeout=self._deadline)
+
+    async def fetch_one(self, statement: Statement, **values: object) -> Row | None:
+        """The first row, if any."""
+        rows = await self.fetch(statement, **values)
+        return rows[0] if rows else None
+
+
 class Database:
     """A pool whose statements are shielded from the caller's cancellation, each with a deadline.
 
@@ -63,6 +80,18 @@ class Database:
         rows = await self.fetch(statement, **values)
         return rows[0] if rows else None
 
+    async def transact(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        """Run `work` in one transaction: committed when it returns, undone when it raises.
+
+        `work` does nothing but statements, as it is run again after a deadlock or a lost race for a lock.
+
+        Raises:
+            Unavailable: as `fetch`; nothing changed.
+            OutcomeUnknown: the connection was lost while the transaction ended.
+            Exception: whatever `work` raises.
+        """
+        return await self.shielded(self._transact(work))
+
     async def shielded(self, work: Coroutine[Any, Any, T]) -> T:
         """Await `work` in a task that outlives the caller's cancellation."""
         return (await asyncio.shield(self._group.create_task(_outcome(work)))).get()
@@ -71,12 +100,35 @@ class Database:
         """Run `work` in the background of this database; it ends before the database closes. It must not raise."""
         self._group.create_task(work)
 
+    async def _acquire(self) -> "PoolConnectionProxy[asyncpg.Record]":
+        try:
+            return await self._pool.acquire(timeout=self._deadline)
+        except _LOST as error:
+            raise Unavailable(f"the database did not answer: {type(error).__name__}") from error
+
+    async def _transact(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        for attempt in range(_TRIES):
+            connection = await self._acquire()
+            try:
+                async with connection.transaction():
+                    return await work(Transaction(connection, self._deadline))
+            except _AGAIN as error:
+                if attempt == _TRIES - 1:
+                    raise Unavailable("the database is too busy for a transaction") from error
+            except _REFUSED as error:
+                raise Unavailable(f"the database refuses a transaction: {type(error).__name__}") from error
+            except asyncpg.CheckViolationError as error:
+                if error.table_name != "outbox_default" or attempt == _TRIES - 1:
+                    raise
+            except _LOST as error:
+                raise OutcomeUnknown("the database went away during a transaction") from error
+            finally:
+                await self._release(connection)
+        raise AssertionError("unreachable: the last try returns or raises")
+
     async def _fetch(self, statement: Statement, arguments: list[object]) -> list[Row]:
         for attempt in range(_TRIES):
-            try:
-                connection = await self._pool.acquire(timeout=self._deadline)
-            except _LOST as error:
-                raise Unavailable(f"the database did not answer: {type(error).__name__}") from error
+            connection = await self._acquire()
             try:
                 return await connection.fetch(statement.sql, *arguments, timeout=self._deadline)
             except _AGAIN as error:

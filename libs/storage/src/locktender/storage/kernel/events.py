@@ -19,9 +19,10 @@ OutboxRow: TypeAlias = Select[*tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """A leased table and where the record of its changes goes.
+    """A table of a machine and where the record of its changes goes.
 
-    `facts` names the columns that every event tells, besides id, workspace, status, epoch and revision.
+    `facts` names the columns that every event tells, besides id, workspace, status, epoch (where rows are leased) and
+    revision. `subject` is the column of `events` that names the row.
     """
 
     name: str
@@ -29,30 +30,33 @@ class Aggregate:
     table: Table
     events: Table
     facts: tuple[str, ...] = ()
+    subject: str = "task_id"
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The columns of a row that go out with every event of it."""
+        epoch = ("lease_epoch",) if "lease_epoch" in self.table.c else ()
+        return ("id", "workspace", *self.facts, "status", *epoch, "revision")
 
 
 def event_rows(aggregate: Aggregate, moved: FromClause, kind: str, actor: ColumnElement[Any]) -> CTE:
     """One event row for each moved row. `moved` has the columns message and payload."""
-    rows = select(
-        moved.c.id,
-        moved.c.revision,
-        constant(kind),
-        moved.c.status,
-        moved.c.lease_epoch,
-        actor,
-        moved.c.message,
-        moved.c.payload,
-    )
-    columns = ["task_id", "revision", "kind", "status", "epoch", "actor", "message", "payload"]
-    return insert(aggregate.events).from_select(columns, rows).cte("recorded")
+    values: dict[str, ColumnElement[Any]] = {
+        aggregate.subject: moved.c.id,
+        "revision": moved.c.revision,
+        "kind": constant(kind),
+        "status": moved.c.status,
+    }
+    if "lease_epoch" in aggregate.told:
+        values["epoch"] = moved.c.lease_epoch
+    values |= {"actor": actor, "message": moved.c.message, "payload": moved.c.payload}
+    return insert(aggregate.events).from_select(list(values), select(*values.values())).cte("recorded")
 
 
 def outbox_events(aggregate: Aggregate, moved: FromClause, kind: str, *, tombstone: bool = False) -> OutboxRow:
     """The outbox row that tells the world, for each moved row: facts only, the content stays here."""
     facts: list[ColumnElement[Any]] = [
-        part
-        for name in ("id", "workspace", *aggregate.facts, "status", "lease_epoch", "revision")
-        for part in (constant(_camel(name)), moved.c[name])
+        part for name in aggregate.told for part in (constant(_camel(name)), moved.c[name])
     ]
     facts += [constant("reason"), moved.c.payload.op("->>")(constant("reason"))]
     facts += [constant("at"), db_now()]

@@ -25,7 +25,7 @@ def guard(table: Table, step: Transition[S], epoch: ColumnElement[Any] | None) -
             if epoch is None:
                 raise ValueError(f"{step.name} is fenced and takes an epoch")
             held = table.c.lease_epoch == epoch
-        case Fence.NONE | Fence.ACQUIRE | Fence.BREAK:
+        case Fence.NONE | Fence.KEEP | Fence.ACQUIRE | Fence.BREAK:
             held = true()
         case _:
             assert_never(step.fence)
@@ -51,7 +51,7 @@ def effect(
         values["status"] = constant(step.target.value)
         values["completed_at"] = db_now() if step.target in machine.terminal else null()
     match step.fence:
-        case Fence.NONE | Fence.HOLD:
+        case Fence.NONE | Fence.KEEP | Fence.HOLD:
             pass
         case Fence.ACQUIRE:
             if owner is None or ttl is None:

@@ -201,8 +201,7 @@ def _told_of(command: Command | None) -> tuple[str, ...]:
 
 
 def _row(aggregate: Aggregate, returning: Sequence[str]) -> list[ColumnElement[Any]]:
-    names = ("id", "workspace", *aggregate.facts, "status", "lease_epoch", "revision", *returning)
-    return [aggregate.table.c[name] for name in dict.fromkeys(names)]
+    return [aggregate.table.c[name] for name in dict.fromkeys((*aggregate.told, *returning))]
 
 
 def _carried(

@@ -62,11 +62,17 @@ def machine_checks(machine: Machine[S]) -> list[CheckConstraint]:
     """What must hold of a row in any state, so that no writer can leave a half-truth."""
     return [
         CheckConstraint(f"status in ({quoted(machine.states)})", name="status_known"),
-        CheckConstraint(f"(status in ({quoted(machine.leased)})) = (lease_owner is not null)", name="owned_iff_leased"),
-        CheckConstraint("(lease_owner is null) = (lease_expires_at is null)", name="owner_has_deadline"),
+        *(_lease_checks(machine) if machine.leased else ()),
         CheckConstraint(
             f"(status in ({quoted(machine.terminal)})) = (completed_at is not null)", name="completed_iff_terminal"
         ),
+    ]
+
+
+def _lease_checks(machine: Machine[S]) -> list[CheckConstraint]:
+    return [
+        CheckConstraint(f"(status in ({quoted(machine.leased)})) = (lease_owner is not null)", name="owned_iff_leased"),
+        CheckConstraint("(lease_owner is null) = (lease_expires_at is null)", name="owner_has_deadline"),
         CheckConstraint("lease_epoch >= 0", name="epoch_counts_up"),
     ]
 

@@ -21,15 +21,6 @@ def guard_trigger(machine: Machine[S]) -> list[str]:
         for source in in_order(machine.states)
         for target in in_order(t for s, t in machine.edges() if s is source)
     )
-    takes = sorted(
-        {
-            (str(s), str(step.target))
-            for step in machine.transitions
-            if step.fence is Fence.ACQUIRE
-            for s in step.sources
-        }
-    )
-    acquiring = ", ".join(f"('{source}', '{target}')" for source, target in takes)
     function = f"""create or replace function {table}_guard() returns trigger language plpgsql as $$
 begin
   if tg_op = 'INSERT' then
@@ -43,16 +34,35 @@ begin
     raise exception '{machine.name} % cannot go from % to %', old.id, old.status, new.status
       using errcode = '{ILLEGAL_EDGE}';
   end if;
-  if new.lease_epoch < old.lease_epoch
-     or ((old.status, new.status) in ({acquiring}) and new.lease_epoch <> old.lease_epoch + 1) then
-    raise exception '{machine.name} % is at epoch %, not %', old.id, old.lease_epoch, new.lease_epoch
-      using errcode = '{STALE_EPOCH}';
-  end if;
-  return new;
+{_epoch_guard(machine)}  return new;
 end $$;"""
     starts = f"""create trigger {machine.name}_starts before insert on {table} for each row
   when (new.status <> '{machine.initial}') execute function {table}_guard();"""
     moves = f"""create trigger {machine.name}_moves before update on {table} for each row
-  when (old.status <> new.status or new.lease_epoch < old.lease_epoch
+  when (old.status <> new.status{_older_epoch(machine)}
     or old.status in ({quoted(machine.terminal)})) execute function {table}_guard();"""
     return [function, starts, moves]
+
+
+def _older_epoch(machine: Machine[S]) -> str:
+    return " or new.lease_epoch < old.lease_epoch" if machine.leased else ""
+
+
+def _epoch_guard(machine: Machine[S]) -> str:
+    if not machine.leased:
+        return ""
+    takes = sorted(
+        {
+            (str(s), str(step.target))
+            for step in machine.transitions
+            if step.fence is Fence.ACQUIRE
+            for s in step.sources
+        }
+    )
+    acquiring = ", ".join(f"('{source}', '{target}')" for source, target in takes)
+    return f"""  if new.lease_epoch < old.lease_epoch
+     or ((old.status, new.status) in ({acquiring}) and new.lease_epoch <> old.lease_epoch + 1) then
+    raise exception '{machine.name} % is at epoch %, not %', old.id, old.lease_epoch, new.lease_epoch
+      using errcode = '{STALE_EPOCH}';
+  end if;
+"""

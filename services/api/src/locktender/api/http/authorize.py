@@ -12,6 +12,8 @@ class Kind(StrEnum):
 
     DEPLOYMENT_TASK = "deployment-task"
     TEMPLATE = "template"
+    STACK = "stack"
+    RUNNER_GROUP = "runner-group"
 
 
 class Verb(StrEnum):
@@ -25,6 +27,19 @@ class Verb(StrEnum):
     SUBMIT = "submit"
     """Answer what a task asks for."""
     PLACE = "place"
+    UPDATE = "update"
+    DELETE = "delete"
+    DEPLOY = "deploy"
+    CONFIRM = "confirm"
+    """Approve, replan or skip."""
+    PREVIEW = "preview"
+    PRIORITIZE = "prioritize"
+    LOCAL_DEPLOY = "local-deploy"
+    """Plan one's own working tree."""
+    RUN_COMMAND = "run-command"
+    """Run any script with the credentials of a stack. Dangerous."""
+    READ_STATE = "read-state"
+    WRITE_STATE = "write-state"
 
 
 class Decision(StrEnum):

@@ -11,8 +11,9 @@ from litestar import Request, Response, get
 from litestar.handlers import HTTPRouteHandler
 from pydantic.json_schema import models_json_schema
 
-from locktender.api.http.operations import JSON, OPERATIONS, SSE, Answer, Operation
+from locktender.api.http.operations import JSON, SSE, Answer, Operation
 from locktender.api.http.problems import MEDIA_TYPE
+from locktender.api.parts import OPERATIONS, PARTS
 from locktender.contracts.deployments.canvas import PlaceCanvas
 from locktender.contracts.deployments.catalogue import (
     RenderedTemplate,
@@ -71,7 +72,7 @@ def openapi_document() -> str:
         "paths": paths,
         "components": {
             "schemas": _schemas(),
-            "parameters": _PARAMETERS,
+            "parameters": _PARAMETERS | {name: each for part in PARTS for name, each in part.parameters.items()},
             "headers": _HEADERS,
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
@@ -129,6 +130,7 @@ def _by_status(operation: Operation) -> dict[str, list[Problem]]:
 
 def _in_path(operation: Operation) -> list[str]:
     names = {"{workspace}": "Workspace", "{taskId}": "TaskId", "{project}": "Project", "{template}": "Template"}
+    names |= {place: component for part in PARTS for place, component in part.in_path.items()}
     return [component for place, component in names.items() if place in operation.path]
 
 
@@ -152,6 +154,7 @@ def _schemas() -> Json:
             (ProjectionList, "serialization"),
             (PlaceCanvas, "validation"),
             (PresentationTable, "serialization"),
+            *(model for part in PARTS for model in part.models),
         ],
         ref_template="#/components/schemas/{model}",
     )

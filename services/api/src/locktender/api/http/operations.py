@@ -1,6 +1,10 @@
 """What the HTTP interface can do, as data: one row an operation. The OpenAPI document is made from it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import BaseModel
 
 from locktender.contracts.kernel.problems import Problem
 
@@ -44,6 +48,22 @@ class Operation:
         """Every problem that this operation can answer with."""
         guard = (Problem.UNAUTHENTICATED, Problem.FORBIDDEN, Problem.NOT_FOUND) if self.guarded else ()
         return tuple(dict.fromkeys((*self.problems, *guard, Problem.INTERNAL, Problem.UNAVAILABLE)))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one context adds to the document.
+
+    Attributes:
+        models: what reads a body (`validation`) or writes one (`serialization`).
+        parameters: components by name, beside those that every context shares.
+        in_path: the component of a place in a path, such as `{stack}`.
+    """
+
+    operations: tuple[Operation, ...]
+    models: tuple[tuple[type[BaseModel], Literal["validation", "serialization"]], ...] = ()
+    parameters: Mapping[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    in_path: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 _SNAPSHOT = Answer(200, "The task as it is now.", "Snapshot", headers=("ETag",))
