@@ -1,36 +1,20 @@
 """One commit of a Git repository, fetched into a private folder: bounded in time and size, with nothing run from it."""
 
-import os
 import re
 import shutil
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from locktender.contracts.kernel.errors import Unavailable
+from locktender.integrations.sources.git_program import Failure, Git, GitFailed
 from locktender.integrations.templates.catalogue_settings import CatalogueSettings
 from locktender.integrations.templates.folder import private_folder
-from locktender.integrations.templates.tools import Ran, TooMuchOutput, run
 
 _COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _MOST_LISTED = 20_000
-_MOST_OUTPUT = 8 * 1_048_576
-_OPTIONS = (
-    *("-c", "core.hooksPath=/dev/null"),
-    *("-c", "core.fsmonitor=false"),
-    *("-c", "protocol.allow=never"),
-    *("-c", "protocol.https.allow=always"),
-    *("-c", "protocol.file.allow=always"),
-    *("-c", "protocol.ext.allow=never"),
-    *("-c", "credential.helper="),
-    *("-c", "gc.auto=0"),
-    *("-c", "maintenance.auto=false"),
-    *("-c", "submodule.recurse=false"),
-    *("-c", "advice.detachedHead=false"),
-)
-# How this machine reaches the network is its administrator's to say; nothing else of the environment is passed on.
-_PASSED_ON = ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO")
+_SCHEMES = ("https", "file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,112 +42,86 @@ async def checkout(settings: CatalogueSettings, known: str | None) -> AsyncGener
         Unchanged: the remote announces what is `known`.
         Unavailable: it cannot be fetched in time, is too large, or there is no git; told without the URL.
     """
-    program = shutil.which("git")
-    if program is None:
-        raise Unavailable("git is needed for a catalogue from a repository, and it is not here; install it")
+    if shutil.which("git") is None:
+        raise _unavailable(GitFailed(Failure.MISSING, ""))
     async with private_folder({}) as folder:
-        git = _Git(program, folder, settings)
-        announced = await git.announced()
-        if announced == known:
-            raise Unchanged
-        revision = await git.fetched()
-        await git.check_size()
-        yield Fetched(revision, announced, await git.checked_out())
+        fetching = _Fetching(folder, settings)
+        try:
+            announced = await fetching.announced()
+            if announced == known:
+                raise Unchanged
+            revision = await fetching.fetched()
+            await fetching.check_size()
+            files = await fetching.checked_out()
+        except GitFailed as failed:
+            raise _unavailable(failed) from None
+        yield Fetched(revision, announced, files)
 
 
-class _Git:
+class _Fetching:
     """The commands on one fresh repository, within one budget of seconds for each."""
 
-    def __init__(self, program: str, folder: Path, settings: CatalogueSettings) -> None:
-        self._program = program
+    def __init__(self, folder: Path, settings: CatalogueSettings) -> None:
         self._folder = folder
+        self._within = folder / "repository"
         self._settings = settings
-        self._env = _environment(folder)
+        self._url = settings.git_url or ""
+        hidden = (self._url, self._url.removeprefix("file://"))
+        self._git = Git(folder, _SCHEMES, settings.clone_seconds, settings.max_bytes, hidden)
 
     async def announced(self) -> str:
         """What the remote says of the ref, without fetching anything. A commit id stands for itself."""
         settings = self._settings
         if _COMMIT.fullmatch(settings.git_ref):
             return settings.git_ref
-        ran = await self._git("ls-remote", "--quiet", "--", settings.git_url or "", settings.git_ref)
-        if not ran.out.strip():
+        out = await self._git.run(self._folder, "ls-remote", "--quiet", "--", self._url, settings.git_ref)
+        if not out.strip():
             raise Unavailable("the repository has no such branch or tag (git_ref)")
-        return ran.out.decode("ascii", "replace")
+        return out.decode("ascii", "replace")
 
     async def fetched(self) -> str:
         """The commit of the ref, whose files are then here."""
-        settings = self._settings
-        await self._git("init", "--quiet", "--template=", "repository")
+        await self._git.run(self._folder, "init", "--quiet", "--template=", "repository")
         where = ("--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--quiet")
-        target = f"+{settings.git_ref}:refs/locktender/wanted"
-        await self._git("fetch", "--depth=1", *where, "--", settings.git_url or "", target, within=True)
-        ran = await self._git("rev-parse", "--verify", "refs/locktender/wanted^{commit}", within=True)
-        return ran.out.decode("ascii", "replace").strip()
+        target = f"+{self._settings.git_ref}:refs/locktender/wanted"
+        await self._git.run(self._within, "fetch", "--depth=1", *where, "--", self._url, target)
+        out = await self._git.run(self._within, "rev-parse", "--verify", "refs/locktender/wanted^{commit}")
+        return out.decode("ascii", "replace").strip()
 
     async def check_size(self) -> None:
         """Ask for the sizes before anything is written out: a small pack may hold very large files."""
-        listed = await self._git("ls-tree", "-r", "-l", "-z", "refs/locktender/wanted", *self._paths(), within=True)
-        entries = [entry for entry in listed.out.split(b"\0") if entry]
-        if not entries:
+        files, size = await self._git.written_out(self._within, "refs/locktender/wanted", self._path())
+        if not files:
             raise Unavailable("the repository has no such folder, or nothing is in it (git_subfolder)")
-        total = sum(int(size) for entry in entries if (size := entry.split(b"\t")[0].split()[-1]).isdigit())
-        if len(entries) > _MOST_LISTED or total > self._settings.max_bytes:
+        if files > _MOST_LISTED or size > self._settings.max_bytes:
             raise Unavailable("the repository has more files or bytes than the setting max_bytes allows")
 
     async def checked_out(self) -> Path:
         """The folder of the templates, with its files."""
-        await self._git("checkout", "--quiet", "--force", "refs/locktender/wanted", *self._paths(), within=True)
-        folder = self._folder / "repository"
+        await self._git.run(
+            self._within, "checkout", "--quiet", "--force", "refs/locktender/wanted", "--", self._path()
+        )
+        folder = self._within
         for part in self._settings.git_subfolder.split("/") if self._settings.git_subfolder else ():
             folder /= part
             if folder.is_symlink() or not folder.is_dir():
                 raise Unavailable("git_subfolder is no plain folder of the repository")
         return folder
 
-    def _paths(self) -> tuple[str, ...]:
-        return ("--", self._settings.git_subfolder or ".")
-
-    async def _git(self, *arguments: str, within: bool = False) -> Ran:
-        where = self._folder / "repository" if within else self._folder
-        # A shell is there for its one built-in: a file that grows beyond this ends the program that writes it.
-        blocks = self._settings.max_bytes // 512 + 1
-        limited = ("/bin/sh", "-c", f'ulimit -f {blocks} && exec "$0" "$@"', self._program)
-        try:
-            ran = await run(
-                (*limited, *_OPTIONS, *arguments),
-                cwd=where,
-                env=self._env,
-                seconds=self._settings.clone_seconds,
-                most_bytes=_MOST_OUTPUT,
-            )
-        except TimeoutError:
-            raise Unavailable("the repository did not answer in time (clone_seconds)") from None
-        except TooMuchOutput:
-            raise Unavailable("the repository has more files than can be listed") from None
-        except OSError as error:
-            raise Unavailable(f"git cannot be started ({error.strerror})") from None
-        if ran.code:
-            raise Unavailable(f"git {arguments[0]} failed: {self._told(ran)}")
-        return ran
-
-    def _told(self, ran: Ran) -> str:
-        told = ran.said
-        url = self._settings.git_url or ""
-        for where in (url, url.removeprefix("file://"), str(self._folder)):
-            told = told.replace(where, "the repository")
-        return told or "the repository may be larger than the setting max_bytes allows"
+    def _path(self) -> str:
+        return self._settings.git_subfolder or "."
 
 
-def _environment(folder: Path) -> Mapping[str, str]:
-    return {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "HOME": str(folder),
-        "TMPDIR": str(folder),
-        "LC_ALL": "C",
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_ASKPASS": "true",
-        "GIT_ALLOW_PROTOCOL": "https:file",
-        "GIT_LITERAL_PATHSPECS": "1",
-    } | {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+def _unavailable(failed: GitFailed) -> Unavailable:
+    match failed.failure:
+        case Failure.MISSING:
+            return Unavailable("git is needed for a catalogue from a repository, and it is not here; install it")
+        case Failure.UNSTARTABLE:
+            return Unavailable(f"git cannot be started ({failed.said})")
+        case Failure.LATE:
+            return Unavailable("the repository did not answer in time (clone_seconds)")
+        case Failure.TOO_MUCH:
+            return Unavailable("the repository has more files than can be listed")
+        case Failure.REFUSED:
+            said = failed.said or "the repository may be larger than the setting max_bytes allows"
+            return Unavailable(f"git {failed.verb} failed: {said}")
