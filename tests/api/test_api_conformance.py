@@ -20,6 +20,8 @@ from locktender.testkit.api import ADMIN_TOKEN, RunningApi, running_api
 from locktender.testkit.database import migrated_database
 from locktender.testkit.servers import NatsServer, PostgresServer
 
+pytestmark = pytest.mark.takes(seconds=15)
+
 MODES = schemathesis.GenerationMode
 TRIED = [
     pytest.param(each.name, mode, id=f"{each.name}-{mode.value}")

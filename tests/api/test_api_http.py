@@ -120,9 +120,13 @@ async def test_the_document_describes_every_route_and_no_other(api: RunningApi) 
         for method in getattr(route, "methods", ())
         if method != "OPTIONS"
     }
-    # The router takes whole segments only, so the handler itself looks at how this one ends.
-    template = "/v1/workspaces/{workspace}/templates/{template}"
-    served = {(method, f"{path}:render" if (method, path) == ("post", template) else path) for method, path in served}
+    # The router takes whole segments only, so the handlers themselves look at how these end.
+    templates, versions = (
+        "/v1/workspaces/{workspace}/templates",
+        "/v1/workspaces/{workspace}/stacks/{stack}/state/versions",
+    )
+    ends = {("post", templates + "/{template}"): ":render", ("post", versions + "/{version}"): ":rollback"}
+    served = {(method, path + ends.get((method, path), "")) for method, path in served}
     assert served == {(operation.method, operation.path) for operation in OPERATIONS}
     answer = await api.http.get("/openapi")
     assert answer.text == openapi_document()

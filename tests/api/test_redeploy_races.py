@@ -16,6 +16,8 @@ from locktender.testkit.endings import ended, purges
 from locktender.testkit.races import at_once
 from locktender.testkit.servers import NatsServer
 
+pytestmark = pytest.mark.takes(seconds=20)
+
 ROUNDS = 200
 NAME = "wiki-abcdefgh"
 IDENTITY = json.dumps({"instance": NAME, "seed": str(UUID(int=7)), "defaults": {}})

@@ -20,6 +20,8 @@ from locktender.testkit.database import TestDatabase
 from locktender.testkit.nats_rig import eventually
 from locktender.testkit.servers import NatsServer
 
+pytestmark = pytest.mark.takes(seconds=20)
+
 RACES = 200
 AT_ONCE = 16
 

@@ -28,6 +28,8 @@ from locktender.testkit.races import at_once
 from locktender.testkit.servers import NatsServer
 from locktender.testkit.templates import catalogue
 
+pytestmark = pytest.mark.takes(seconds=20)
+
 Body = dict[str, Any]
 OWNER = new_owner("runner-1")
 ROUNDS = 200

@@ -28,6 +28,8 @@ from locktender.testkit.parked import park
 from locktender.testkit.races import at_once
 from locktender.testkit.servers import NatsServer
 
+pytestmark = pytest.mark.takes(seconds=40)
+
 T, U = TypeVar("T"), TypeVar("U")
 ROUNDS = 200
 FORM = {"inputs": [{"key": "title", "required": True}], "message": "a title is needed"}

@@ -20,6 +20,8 @@ from locktender.testkit.proxy import TcpProxy
 from locktender.testkit.servers import NatsServer
 from locktender.testkit.streams import listening
 
+pytestmark = pytest.mark.takes(seconds=20)
+
 PROJECT = "/v1/workspaces/acme/projects/shop/deployment-tasks"
 STREAM = f"{PROJECT}/stream"
 

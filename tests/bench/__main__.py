@@ -22,6 +22,7 @@ FIGURES = (
     "parse",
     "render",
     "streams",
+    "analysis",
 )
 
 

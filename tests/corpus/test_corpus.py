@@ -28,6 +28,8 @@ from locktender.testkit.corpus import Case, read_case, read_cases
 from locktender.testkit.recorded_run import RecordedRun, work_for
 from locktender.testkit.virtual_time import VIRTUAL_TIME, VirtualClock, bounded
 
+pytestmark = pytest.mark.takes(seconds=30)
+
 HERE = Path(__file__).parent
 GOOD, BROKEN = read_cases(HERE / "good"), read_cases(HERE / "broken")
 NAMESPACE = "default"

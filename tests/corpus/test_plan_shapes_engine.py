@@ -24,8 +24,6 @@ SHAPES: dict[str, dict[str, Any]] = {
 SECONDS, AT_ONCE = 60, 3
 CANARY = "canary"
 
-pytestmark = pytest.mark.skipif(ENGINE is None, reason="neither tofu nor terraform is on the path")
-
 
 @dataclass(frozen=True, slots=True)
 class Planned:
@@ -46,6 +44,7 @@ Plans = Callable[[str], Planned]
 @pytest.fixture(scope="module")
 def planned() -> Iterator[Plans]:
     """Every shape by its name, planned. A few at once, as each takes processes of its own."""
+    assert ENGINE is not None, "neither tofu nor terraform is on the PATH; nothing would be proved"
     with scratch_dir() as place, ThreadPoolExecutor(AT_ONCE) as pool:
         futures = {name: pool.submit(plan, place / str(turn), SHAPES[name]) for turn, name in enumerate(SHAPES)}
         try:

@@ -17,4 +17,4 @@ SELECT locktender.stack_run.id, locktender.stack_run.workspace, locktender.stack
 FROM locktender.stack_run
 WHERE locktender.stack_run.id = $1::UUID AND locktender.stack_run.token_hash = $2::BYTEA AND
     locktender.stack_run.status IN ('running', 'requested_cancellation', 'cancelling') AND
-    locktender.stack_run.lease_expires_at > locktender.now();
+    locktender.stack_run.lease_expires_at - locktender.now() > (0 * make_interval(secs=>1.0));

@@ -16,11 +16,12 @@ from locktender.api.app import Api, open_api
 from locktender.api.http.auth import Issuer, Token
 from locktender.api.http.authorize import Grant, Principal
 from locktender.api.server import HttpServer
-from locktender.api.settings import ApiSettings
+from locktender.api.settings import ApiSettings, ObjectSettings
 from locktender.contracts.kernel.clock import Clock
 from locktender.contracts.kernel.envelope import Envelope
 from locktender.contracts.kernel.faults import NO_FAULTS
 from locktender.contracts.kernel.ids import new_owner
+from locktender.integrations.objects.keys import new_key_text
 from locktender.runtime.bus import Bus
 from locktender.runtime.clock import SystemClock
 from locktender.runtime.connect import connect_bus
@@ -104,6 +105,7 @@ async def running_api(
     """An API for as long as the block lasts, with the no-op runner on."""
     given: dict[str, Any] = {
         "database_url": SecretStr(db.dsn), "nats_url": nats.url, "nats_seed_file": nats.seeds.get("api"),
+        "objects": ObjectSettings(url="memory:///", keys=SecretStr(new_key_text())),
         "instance": "api-1", "noop_runner": True, "drain_seconds": 2.0,
         "admin_token_sha256": hashlib.sha256(ADMIN_TOKEN.encode()).hexdigest(),
     }  # fmt: skip
@@ -128,7 +130,7 @@ async def _served(api: Api, stop: Stop) -> AsyncGenerator[str]:
 
     async def end() -> None:
         await stop.wait()
-        api.fanout.close()
+        api.close_streams()
         server.stop()
 
     async with asyncio.TaskGroup() as group:

@@ -6,9 +6,11 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 import asyncpg
 
+from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.storage.kernel.database import Database, open_database
 from locktender.storage.migrations import migrate
 from locktender.testkit.servers import PostgresServer
@@ -27,7 +29,7 @@ create or replace function locktender.now() returns timestamptz language sql sta
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TestDatabase:
     """A migrated database of its own.
 
@@ -43,6 +45,11 @@ class TestDatabase:
     dsn: str = field(repr=False)
     database: Database = field(repr=False)
     admin: "asyncpg.Connection[asyncpg.Record]" = field(repr=False)
+
+    @cached_property
+    def writes(self) -> DeploymentWrites:
+        """The writes of this database. They compile every statement when they are made, so they are made once."""
+        return DeploymentWrites(self.database)
 
     async def advance(self, seconds: float) -> None:
         """Move the database's clock on, for every connection at once. Between two advances it goes as ever."""

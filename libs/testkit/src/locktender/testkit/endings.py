@@ -6,14 +6,13 @@ from uuid import UUID
 from locktender.contracts.kernel.lease import Lease
 from locktender.storage.cleanup.writes import CleanupWrites
 from locktender.storage.deployments.retention import Retention
-from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.testkit import rows
 from locktender.testkit.database import TestDatabase
 
 
 async def ended(db: TestDatabase, task_id: UUID, *, identity: str | None = None, timeline: str = rows.TIMELINE) -> UUID:
     """A queued task run to its failure, having named `identity` (JSON text) on its way."""
-    writes = DeploymentWrites(db.database)
+    writes = db.writes
     [claimed] = await writes.claim([task_id], rows.OWNER, rows.TTL)
     if identity is not None:
         await writes.allocate(claimed.lease, rows.told(), identity=identity, timeline=timeline)

@@ -3,7 +3,6 @@
 import json
 from uuid import UUID
 
-from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.testkit.database import TestDatabase
 from locktender.testkit.rows import OWNER, TIMELINE, TTL, told
 
@@ -26,7 +25,7 @@ TEMPLATE_FORM = {
 async def park(db: TestDatabase, task_id: UUID | str, asked: object = None) -> UUID:
     """Queued → running → blocked, asking for `asked` (by default: the form of the wiki)."""
     row_id = UUID(str(task_id))
-    writes = DeploymentWrites(db.database)
+    writes = db.writes
     [claimed] = await writes.claim([row_id], OWNER, TTL)
     form = json.dumps(TEMPLATE_FORM if asked is None else asked)
     await writes.request_inputs(claimed.lease, told(), timeline=TIMELINE, asked=form)

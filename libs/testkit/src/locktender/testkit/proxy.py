@@ -9,6 +9,8 @@ from typing import Self
 
 _CHUNK = 64 * 1024
 _HOST = "127.0.0.1"
+_ROUNDS_TO_SERVE = 4
+"""From a connection that asyncio has accepted to the first step of the task that serves it."""
 
 
 class TcpProxy:
@@ -54,8 +56,13 @@ class TcpProxy:
     async def cut(self) -> None:
         """End all connections and refuse new ones."""
         if self._server is not None:
-            self._server.close()
-            self._server = None
+            server, self._server = self._server, None
+            # What was accepted a moment ago reaches `_serve` only some rounds of the loop later, and would outlive us.
+            for listening in server.sockets:
+                asyncio.get_running_loop().remove_reader(listening.fileno())
+            for _ in range(_ROUNDS_TO_SERVE):
+                await asyncio.sleep(0)
+            server.close()
         for task in tuple(self._tasks):
             task.cancel()
         if self._tasks:

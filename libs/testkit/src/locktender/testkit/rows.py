@@ -9,7 +9,7 @@ from locktender.contracts.deployments.flow import DEPLOYMENT_TASK, TaskPhase, Ta
 from locktender.contracts.kernel.ids import new_id
 from locktender.contracts.kernel.lease import Epoch, Lease, Owner
 from locktender.storage.deployments.create import NewTask
-from locktender.storage.deployments.writes import Claimed, DeploymentWrites, Told
+from locktender.storage.deployments.writes import Claimed, Told
 from locktender.testkit.database import TestDatabase
 
 OWNER = Owner("runner-1/0123456789ab")
@@ -39,42 +39,42 @@ def told(message: str = "it moved", **stated: str) -> Told:
 async def created(db: TestDatabase, **stated: Any) -> UUID:
     """A queued task, made as the API makes it."""
     task = new_task(**stated)
-    assert await DeploymentWrites(db.database).create(task)
+    assert await db.writes.create(task)
     return task.id
 
 
 async def claimed(db: TestDatabase, *, owner: Owner = OWNER, ttl: float = TTL, **stated: Any) -> Claimed:
     """A running task, made and claimed by legal transitions."""
     task = await created(db, **stated)
-    [claim] = await DeploymentWrites(db.database).claim([task], owner, ttl)
+    [claim] = await db.writes.claim([task], owner, ttl)
     return claim
 
 
 async def applying(db: TestDatabase, *, owner: Owner = OWNER, ttl: float = TTL, **stated: Any) -> Lease:
     """An applying task, reached by legal transitions."""
     lease = (await claimed(db, owner=owner, ttl=ttl, **stated)).lease
-    await DeploymentWrites(db.database).begin_applying(lease, told(), timeline=TIMELINE)
+    await db.writes.begin_applying(lease, told(), timeline=TIMELINE)
     return lease
 
 
 async def completed(db: TestDatabase, **stated: Any) -> UUID:
     """A completed task, reached by legal transitions."""
     lease = await applying(db, **stated)
-    await DeploymentWrites(db.database).complete(lease, told(), timeline=TIMELINE)
+    await db.writes.complete(lease, told(), timeline=TIMELINE)
     return lease.row_id
 
 
 async def blocked(db: TestDatabase, **stated: Any) -> UUID:
     """A task that waits for inputs, reached by legal transitions."""
     lease = (await claimed(db, **stated)).lease
-    await DeploymentWrites(db.database).request_inputs(lease, told(), timeline=TIMELINE, asked=ASKED)
+    await db.writes.request_inputs(lease, told(), timeline=TIMELINE, asked=ASKED)
     return lease.row_id
 
 
 async def failed(db: TestDatabase, **stated: Any) -> UUID:
     """A failed task, reached by legal transitions."""
     lease = (await claimed(db, **stated)).lease
-    await DeploymentWrites(db.database).fail(lease, told(), timeline=TIMELINE, failure=FAILURE)
+    await db.writes.fail(lease, told(), timeline=TIMELINE, failure=FAILURE)
     return lease.row_id
 
 

@@ -34,7 +34,6 @@ from locktender.runtime.service import Service
 from locktender.runtime.settings import ProcessSettings
 from locktender.runtime.stop import Stop
 from locktender.storage.deployments.reads import DeploymentReads, SnapshotRow
-from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.testkit.database import TestDatabase
 from locktender.testkit.nats_rig import eventually
 from locktender.testkit.recorded_run import stored_source, stored_template
@@ -143,7 +142,7 @@ class TaskBench:
     custodian: Custodian = field(repr=False)
 
     def __post_init__(self) -> None:
-        self.writes = DeploymentWrites(self.db.database)
+        self.writes = self.db.writes
         self.reads = DeploymentReads(self.db.database)
 
     async def deploy(

@@ -17,8 +17,9 @@ from locktender.contracts.stacks.wire import Binding, Done, Outcome
 from locktender.storage.kernel.database import Row, Transaction
 from locktender.storage.kernel.statement import Statement, parameter
 from locktender.storage.stacks.assign import AcceptedRun, take
-from locktender.storage.stacks.complete import OPEN_RUN, Ended, report
+from locktender.storage.stacks.complete import Ended, report
 from locktender.storage.stacks.create import NewDeployment, create
+from locktender.storage.stacks.held import OPEN_RUN
 from locktender.storage.stacks.lane import locked
 from locktender.storage.stacks.tables import stack, stack_deployment
 from locktender.testkit.database import TestDatabase
@@ -92,6 +93,38 @@ class StackRig:
         row = await self.db.database.fetch_one(_STACK, id=self.stack_id)
         assert row is not None
         return row
+
+    async def trail(self, deployment_id: UUID) -> list[str]:
+        """The acts on a deployment, in order."""
+        return [
+            row["kind"]
+            for row in await self.db.admin.fetch(
+                "select kind from locktender.stack_activity where deployment_id = $1 order by created_at, id",
+                deployment_id,
+            )
+        ]
+
+    async def events(self, deployment_id: UUID) -> list[str]:
+        """The kinds of the events of a deployment, in order."""
+        return [
+            row["kind"]
+            for row in await self.db.admin.fetch(
+                "select kind from locktender.stack_event where deployment_id = $1 order by revision", deployment_id
+            )
+        ]
+
+    async def stages(self, deployment_id: UUID) -> list[tuple[str, str]]:
+        """Kind and phase of each stage of a deployment, in order."""
+        rows = await self.db.admin.fetch(
+            "select kind, status from locktender.stack_stage where deployment_id = $1 order by ordinal", deployment_id
+        )
+        return [(row["kind"], row["status"]) for row in rows]
+
+    async def runs(self, deployment_id: UUID) -> list[Row]:
+        """All runs of a deployment, the first one first."""
+        return await self.db.admin.fetch(
+            "select * from locktender.stack_run where deployment_id = $1 order by created_at, id", deployment_id
+        )
 
     async def open_run(self, deployment_id: UUID) -> Row | None:
         """The run of a deployment that has not ended."""

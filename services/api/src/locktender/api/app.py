@@ -34,6 +34,7 @@ from locktender.api.http.tracing import Tracing
 from locktender.api.ops import ops_endpoints
 from locktender.api.server import HttpServer, announce
 from locktender.api.settings import ApiSettings
+from locktender.api.stacks.side import StackSide, open_stacks
 from locktender.api.templates.side import TemplateSide, open_templates
 from locktender.runtime.custody import Custodian, CustodyLimits
 from locktender.runtime.service import Service
@@ -51,6 +52,12 @@ class Api:
     app: Litestar
     fanout: Fanout
     custodian: Custodian
+    stacks: StackSide
+
+    def close_streams(self) -> None:
+        """End every stream at once, so that the server can drain."""
+        self.fanout.close()
+        self.stacks.close()
 
 
 async def serve(service: Service[ApiSettings]) -> None:
@@ -64,7 +71,7 @@ async def serve(service: Service[ApiSettings]) -> None:
         if settings.ready_file is not None:
             announce(settings.ready_file, server.url)
         await service.stop.wait()
-        api.fanout.close()
+        api.close_streams()
         server.stop()
 
 
@@ -77,12 +84,15 @@ async def open_api(service: Service[ApiSettings], issuers: tuple[Issuer, ...] = 
     """
     settings, bus = service.settings, service.bus
     custodian_name = service.owner.replace("/", "-")
+    gate = Gate((*issuers, *_admin(settings)))
+    key = os.urandom(32) if settings.cursor_key is None else settings.cursor_key.get_secret_value().encode()
     async with (
         open_database(
             settings.database_url.get_secret_value(), name="locktender-api", size=settings.database_pool
         ) as database,
         open_fanout(bus, EventConsumer(bus), service.clock, most=settings.limits.max_streams) as (fanout, group),
         open_templates(settings, service.clock) as templates,
+        open_stacks(service, database, gate, key) as stacks,
     ):
         reads = DeploymentReads(database)
         custodian = Custodian(
@@ -92,11 +102,12 @@ async def open_api(service: Service[ApiSettings], issuers: tuple[Issuer, ...] = 
             limits=CustodyLimits(total_bytes=settings.custody_bytes, item_bytes=settings.limits.max_secret_bytes),
         )
         _watch_health(service, database)
-        gate = Gate((*issuers, *_admin(settings)))
-        handlers = _deployments(service, database, gate, custodian, custodian_name, fanout, group, templates)
-        app = create_app(service, [*handlers, *templates.handlers(gate, settings)])
+        handlers = _deployments(
+            service, database, gate, custodian, custodian_name, fanout, group, templates=templates, key=key
+        )
+        app = create_app(service, [*handlers, *templates.handlers(gate, settings), *stacks.handlers])
         async with custodian.serving(bus), ops_endpoints(bus, custodian, fanout).serving():
-            yield Api(app, fanout, custodian)
+            yield Api(app, fanout, custodian, stacks)
 
 
 def create_app(service: Service[ApiSettings], handlers: list[HTTPRouteHandler]) -> Litestar:
@@ -120,11 +131,12 @@ def _deployments(
     custodian_name: str,
     fanout: Fanout,
     group: asyncio.TaskGroup,
+    *,
     templates: TemplateSide,
+    key: bytes,
 ) -> list[HTTPRouteHandler]:
     settings, bus, faults = service.settings, service.bus, service.faults
     reads, writes, deadlines = DeploymentReads(database), DeploymentWrites(database), settings.deadlines
-    key = os.urandom(32) if settings.cursor_key is None else settings.cursor_key.get_secret_value().encode()
     queries = DeploymentQueries(reads, Cursors(key), deadlines)
 
     read_side = ReadSide(service, database, queries, gate, fanout, group)

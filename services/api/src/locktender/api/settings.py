@@ -1,12 +1,16 @@
 """What the API is told from outside, besides what every process is told."""
 
 from pathlib import Path
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
+from locktender.api.stacks.runs.bodies import RunLimits
 from locktender.api.templates.platforms import PlatformSettings
 from locktender.contracts.deployments.policy import Deadlines
+from locktender.contracts.stacks.patience import StackDeadlines
 from locktender.integrations.kube.limits import ManifestLimits
+from locktender.integrations.sources.address import SCHEMES
 from locktender.integrations.templates.catalogue_settings import CatalogueSettings
 from locktender.runtime.settings import ProcessSettings
 
@@ -42,6 +46,25 @@ class PreviewLimits(BaseModel):
     waiting_seconds: float = Field(default=10.0, gt=0)
 
 
+class ObjectSettings(BaseModel):
+    """Where states, plans, analyses and logs of stacks are kept, encrypted. Without it, stacks are off.
+
+    `url`: file:///folder, s3://bucket/prefix, gs://… or az://…; `keys`: base64 of 32 bytes each, separated by commas;
+    the first encrypts, all of them decrypt. All replicas have to share both.
+    """
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
+
+    url: str | None = None
+    keys: SecretStr | None = None
+
+    @model_validator(mode="after")
+    def _both_or_none(self) -> Self:
+        if (self.url is None) != (self.keys is None):
+            raise ValueError("give both the url and the keys of the object store, or neither")
+        return self
+
+
 class ApiSettings(ProcessSettings):
     """The settings of the API.
 
@@ -58,6 +81,12 @@ class ApiSettings(ProcessSettings):
         catalogue: where templates come from, as in `LOCKTENDER_CATALOGUE__FOLDER=/srv/templates`.
         platforms: what templates are told of a cluster, as JSON in `LOCKTENDER_PLATFORMS__VARIABLES` and
             `LOCKTENDER_PLATFORMS__SERVERS`.
+        objects: where what belongs to stacks is kept, as in `LOCKTENDER_OBJECTS__URL` and `LOCKTENDER_OBJECTS__KEYS`.
+        stacks: how long each wait of a stack's work may take, as in `LOCKTENDER_STACKS__STARTUP=3600`.
+        stack_runs: how much runners may send, as in `LOCKTENDER_STACK_RUNS__STATE_BYTES`.
+        public_url: where runners reach this interface, without `/v1`; they are told it as the address of their state.
+            Without it they are told the address by which they reached us, which a gateway may have rewritten.
+        stack_git_schemes: kinds of addresses of repositories that stacks may name.
         custody_bytes: memory for credentials that wait for a runner.
     """
 
@@ -73,5 +102,10 @@ class ApiSettings(ProcessSettings):
     preview: PreviewLimits = PreviewLimits()
     catalogue: CatalogueSettings = CatalogueSettings()
     platforms: PlatformSettings = PlatformSettings()
+    objects: ObjectSettings = ObjectSettings()
+    stacks: StackDeadlines = StackDeadlines()
+    stack_runs: RunLimits = RunLimits()
+    public_url: str | None = Field(default=None, pattern=r"^https?://[^\s/]+(/[^\s]*)?$")
+    stack_git_schemes: frozenset[str] = SCHEMES
     custody_bytes: int = Field(default=128 * 1024 * 1024, gt=0)
     database_pool: int = Field(default=8, gt=0)

@@ -8,9 +8,9 @@ _log = structlog.stdlib.get_logger(__name__)
 
 
 class ClockGuard:
-    """Compares the database's clock with the monotonic one of this process, pass by pass.
+    """Compares the database's clock with the monotonic one of this process, sweep by sweep.
 
-    When the two drift apart between two passes by more than a lease lives, every lease may look expired although its
+    When the two drift apart between two sweeps by more than a lease lives, every lease may look expired although its
     holder is well. Then nothing is judged for `hold` seconds, in which holders renew; after that the new time is
     taken for true.
     """
@@ -22,7 +22,7 @@ class ClockGuard:
         self._until = float("-inf")
 
     def trusts(self, database_now: datetime, monotonic: float) -> bool:
-        """Whether deadlines may be judged now. Call it once at the beginning of each pass."""
+        """Whether deadlines may be judged now. Call it before each sweep."""
         last, self._last = self._last, (database_now, monotonic)
         if last is not None:
             jump = (database_now - last[0]).total_seconds() - (monotonic - last[1])

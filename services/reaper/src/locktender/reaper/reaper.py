@@ -12,6 +12,7 @@ from locktender.contracts.kernel.errors import LocktenderError, Unavailable
 from locktender.contracts.kernel.faults import FaultPoints
 from locktender.reaper.clock_guard import ClockGuard
 from locktender.reaper.sweeps import Sweep
+from locktender.storage.stacks.sweeping import Mended
 
 _log = structlog.stdlib.get_logger(__name__)
 
@@ -27,7 +28,7 @@ class Pass:
         moved: rows by sweep, only where there were any.
         failed: sweeps that raised, with the reason. They run again in the next pass.
         more: whether a sweep ended before its work did.
-        held: the database's clock is in doubt, so nothing was judged.
+        held: the database's clock is in doubt, so nothing was judged from then on.
     """
 
     moved: dict[str, int] = field(default_factory=dict[str, int])
@@ -74,12 +75,13 @@ class Reaper:
             Unavailable: the database does not tell the time.
         """
         async with self._turn:
-            if not self._guard.trusts(await self._database_now(), self._clock.monotonic()):
-                return Pass(held=True)
             moved: dict[str, int] = {}
             failed: dict[str, str] = {}
             more = False
             for sweep in self._sweeps:
+                # Asked again for each: a clock that jumps in the middle of a pass must not judge the rest of it.
+                if not self._guard.trusts(await self._database_now(), self._clock.monotonic()):
+                    return Pass(moved, failed, more, held=True)
                 try:
                     count, unfinished = await self._exhaust(sweep)
                 except LocktenderError as error:
@@ -131,8 +133,18 @@ class Reaper:
     def _note(self, sweep: Sweep, found: Sequence[object] | int, count: int) -> None:
         self._moved()
         self.totals[sweep.name] = self.totals.get(sweep.name, 0) + count
-        if sweep.verdict and not isinstance(found, int):
-            for row in found:
-                _log.warning("verdict", task=str(row), reason=sweep.name)
-        else:
+        if isinstance(found, int) or not (sweep.verdict or sweep.defect):
             _log.info("swept", sweep=sweep.name, rows=count)
+            return
+        for row in found:
+            if sweep.defect:
+                _log.error("a defect was repaired", defect=sweep.name, **_named(row))
+            else:
+                _log.warning("verdict", reason=sweep.name, **_named(row))
+
+
+def _named(row: object) -> dict[str, object]:
+    """What the log says of a row."""
+    if isinstance(row, Mended):
+        return {"row": str(row.id), "stack": str(row.stack_id), **row.facts}
+    return {"task": str(row)}

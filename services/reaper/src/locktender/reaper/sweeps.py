@@ -15,21 +15,28 @@ from locktender.storage.kernel.database import Database
 _HINTS_AT_ONCE = 1000
 
 
+def hints_at_once(limit: int) -> int:
+    """How many hints one statement sends where other sweeps move `limit` rows."""
+    return min(_HINTS_AT_ONCE, limit * 5)
+
+
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """One statement that finds its own rows. Running it again, or on several replicas at once, is safe.
+    """Work that finds its own rows. Running it again, or on several replicas at once, is safe.
 
     Attributes:
         name: the reason of a verdict, or what else is done.
-        run: moves at most so many rows; their ids, or how many there were.
-        limit: how many at a time.
+        run: moves about so many rows; what they were, or how many there were.
+        limit: how many at a time. Fewer means that there is no more.
         verdict: whether it ends tasks, so that each of them is worth a line in the log.
+        defect: whether it should never find anything, so that each row is an error in the log.
     """
 
     name: str
-    run: Callable[[int], Awaitable[Sequence[UUID] | int]]
+    run: Callable[[int], Awaitable[Sequence[object] | int]]
     limit: int
     verdict: bool = False
+    defect: bool = False
 
 
 def sweeps(database: Database, deadlines: Deadlines, *, limit: int, forget: float) -> tuple[Sweep, ...]:
@@ -39,7 +46,7 @@ def sweeps(database: Database, deadlines: Deadlines, *, limit: int, forget: floa
     verdicts = [
         Sweep(reason, partial(_judge, deployments, reason, patience[reason]), limit, verdict=True) for reason in SWEEPS
     ]
-    hints = min(_HINTS_AT_ONCE, limit * 5)
+    hints = hints_at_once(limit)
     return (
         *verdicts,
         Sweep("withdraw-input", lambda rows: deployments.withdraw_input(rows, deadlines.start), limit),

@@ -87,8 +87,8 @@ _LOOK = (
 
 RIGHTS: Mapping[Identity, Rights] = MappingProxyType(
     {
-        # Fans events out to its clients, and is the custodian of submitted credentials.
-        "api": _service("api", subscribe=(EVENTS, "lt.custody.*")),
+        # Fans events and logs out to its clients, tells what runs said, and is the custodian of submitted credentials.
+        "api": _service("api", publish=(LOGS,), subscribe=(EVENTS, LOGS, "lt.custody.*")),
         # The only publisher of events and commands, and the only one that declares streams and consumers. It can
         # neither delete nor purge one.
         "outbox": _service("outbox", publish=(EVENTS, COMMANDS, *_DECLARE)),

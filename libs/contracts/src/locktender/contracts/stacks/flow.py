@@ -70,6 +70,7 @@ _WORKING = frozenset({_R.RUNNING, _R.REQUESTED_CANCELLATION})
 RUN_PROMOTE = Transition("promote", frozenset({_R.QUEUED}), _R.PENDING, Actor.API, Fence.NONE, None)
 RUN_ASSIGN = Transition("assign", frozenset({_R.PENDING}), _R.ASSIGNED, Actor.RUNNER, Fence.NONE, None)
 RUN_UNASSIGN = Transition("unassign", frozenset({_R.ASSIGNED}), _R.PENDING, Actor.REAPER, Fence.NONE, None)
+RUN_HINT = Transition("hint", frozenset({_R.PENDING}), None, Actor.REAPER, Fence.NONE, None)
 RUN_ACCEPT = Transition("accept", frozenset({_R.ASSIGNED}), _R.RUNNING, Actor.RUNNER, Fence.ACQUIRE, None)
 RUN_RENEW = Transition("renew", _LIVE, None, Actor.RUNNER, Fence.HOLD, None)
 RUN_REQUEST_CANCEL = Transition(
@@ -96,6 +97,7 @@ STACK_RUN = Machine(
         RUN_PROMOTE,
         RUN_ASSIGN,
         RUN_UNASSIGN,
+        RUN_HINT,
         RUN_ACCEPT,
         RUN_RENEW,
         RUN_REQUEST_CANCEL,

@@ -16,7 +16,7 @@ from locktender.storage.kernel.fencing import in_states
 from locktender.storage.kernel.guarded import unnested
 from locktender.storage.kernel.statement import Statement, constant, parameter
 from locktender.storage.stacks import transitions
-from locktender.storage.stacks.complete import DEPLOYMENT, held_run, required
+from locktender.storage.stacks.held import DEPLOYMENT, held_run, required
 from locktender.storage.stacks.lane import summarize
 from locktender.storage.stacks.tables import stack_run, stack_stage
 from locktender.storage.stacks.told import Told
@@ -29,7 +29,8 @@ _LIVE = Statement(
         _r.id == parameter("id", Uuid()),
         _r.token_hash == parameter("token_hash", LargeBinary()),
         in_states(_r.status, STACK_RUN.leased),
-        _r.lease_expires_at > db_now(),
+        # Spelt so that no index can answer it: every live lease would be read for it, instead of the one row.
+        (_r.lease_expires_at - db_now()) > in_seconds(constant(0)),
     ),
 )
 _renewing = unnested("held", {"id": Uuid(), "epoch": BigInteger()})

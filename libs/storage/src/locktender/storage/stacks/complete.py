@@ -7,12 +7,12 @@ from typing import assert_never
 from uuid import UUID
 
 from pydantic import TypeAdapter
-from sqlalchemy import Uuid, and_, null, select, update
+from sqlalchemy import Uuid, and_, null, update
 
-from locktender.contracts.kernel.errors import LeaseLost, NotFound
+from locktender.contracts.kernel.errors import LeaseLost
 from locktender.contracts.kernel.lease import Epoch
 from locktender.contracts.stacks.analysis import PlanSummary
-from locktender.contracts.stacks.flow import STACK_RUN, STACK_STAGE, RunStatus
+from locktender.contracts.stacks.flow import STACK_RUN, RunStatus
 from locktender.contracts.stacks.policy import (
     Approval,
     Next,
@@ -26,33 +26,16 @@ from locktender.contracts.stacks.vocabulary import ActivityKind, AutoApproveMode
 from locktender.contracts.stacks.wire import Done, Narrowing, RunFailure
 from locktender.storage.kernel.clock import db_now
 from locktender.storage.kernel.database import Row, Transaction
-from locktender.storage.kernel.fencing import in_states
 from locktender.storage.kernel.statement import Statement, parameter
 from locktender.storage.stacks import transitions
 from locktender.storage.stacks.create import add_run, add_stage
-from locktender.storage.stacks.lane import advance, locked
-from locktender.storage.stacks.tables import stack, stack_deployment, stack_run, stack_stage
+from locktender.storage.stacks.held import DEPLOYMENT, OPEN_STAGE, held_run, required
+from locktender.storage.stacks.lane import advance
+from locktender.storage.stacks.tables import stack
 from locktender.storage.stacks.told import Told, act
 
 _id = parameter("id", Uuid())
 
-STACK_OF_RUN = Statement("stack_run.stack", select(stack_run.c.stack_id).where(stack_run.c.id == _id))
-RUN = Statement("stack_run.read", select(*stack_run.c).where(stack_run.c.id == _id).with_for_update())
-DEPLOYMENT = Statement(
-    "stack_deployment.read", select(*stack_deployment.c).where(stack_deployment.c.id == _id).with_for_update()
-)
-OPEN_STAGE = Statement(
-    "stack_stage.open",
-    select(*stack_stage.c).where(
-        stack_stage.c.deployment_id == _id, in_states(stack_stage.c.status, STACK_STAGE.active)
-    ),
-)
-OPEN_RUN = Statement(
-    "stack_run.open",
-    select(*stack_run.c)
-    .where(stack_run.c.deployment_id == _id, in_states(stack_run.c.status, STACK_RUN.active))
-    .with_for_update(),
-)
 _DOUBT = Statement(
     "stack.doubt",
     update(stack)
@@ -147,15 +130,20 @@ async def settle(tx: Transaction, owner: Row, run: Row, told: Told, *, cancel_re
         mode, run_mode, final, cancel_requested=cancel_requested, has_changes=has_changes, approval=approval
     )
     await _end_stage(tx, deployment["id"], final, what)
-    await tx.fetch(_UNLOCK, id=owner["id"], run_id=run["id"])
-    if loses_certainty(run_mode, final):
-        await tx.fetch(_DOUBT, id=owner["id"], run_id=run["id"])
-    elif restores_certainty(mode, what):
+    await leave(tx, owner, run)
+    if restores_certainty(mode, what):
         await tx.fetch(_TRUST, id=owner["id"])
     moved = await _follow(tx, owner, deployment, run, what, told, approval, summary)
     if mode.uses_lane:
         await advance(tx, owner["id"])
     return Ended(run, what, moved)
+
+
+async def leave(tx: Transaction, owner: Row, run: Row) -> None:
+    """What a run that has ended leaves to its stack: no lock on the state, and doubt where its effects are unknown."""
+    await tx.fetch(_UNLOCK, id=owner["id"], run_id=run["id"])
+    if loses_certainty(RunMode(run["mode"]), RunStatus(run["status"])):
+        await tx.fetch(_DOUBT, id=owner["id"], run_id=run["id"])
 
 
 async def _follow(
@@ -212,27 +200,6 @@ async def _end_stage(tx: Transaction, deployment_id: UUID, final: RunStatus, wha
         await transitions.STAGE_FINISH.one(tx, stage["id"])
     else:
         await transitions.STAGE_CANCEL.one(tx, stage["id"])
-
-
-async def held_run(tx: Transaction, run_id: UUID) -> tuple[Row, Row]:
-    """The stack of a run, then the run: locked in this order, as everywhere."""
-    of = await tx.fetch_one(STACK_OF_RUN, id=run_id)
-    if of is None:
-        raise NotFound("run", run_id)
-    owner = await locked(tx, of["stack_id"])
-    return owner, await required(tx, RUN, run_id)
-
-
-async def required(tx: Transaction, statement: Statement, key: UUID) -> Row:
-    """The row that `statement` reads by id.
-
-    Raises:
-        NotFound: it is not there.
-    """
-    row = await tx.fetch_one(statement, id=key)
-    if row is None:
-        raise NotFound(statement.name.partition(".")[0].replace("_", " "), key)
-    return row
 
 
 def failure_json(failure: RunFailure | None) -> str | None:

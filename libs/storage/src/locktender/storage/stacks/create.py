@@ -24,6 +24,7 @@ from locktender.storage.kernel.statement import Statement, parameter
 from locktender.storage.stacks import transitions
 from locktender.storage.stacks.lane import advance
 from locktender.storage.stacks.moves import told_columns
+from locktender.storage.stacks.skip import supersede
 from locktender.storage.stacks.tables import STACKS, stack, stack_deployment, stack_run, stack_stage
 from locktender.storage.stacks.told import Told, act
 
@@ -127,6 +128,7 @@ async def create(tx: Transaction, owner: Row, new: NewDeployment, trace: Mapping
     await act(tx, new.id, ActivityKind.CREATED, new.created_by, details=new.details)
     run = await add_run(tx, owner, made, first_run_of(new.mode), new.narrowing)
     if new.mode.uses_lane:
+        await supersede(tx, owner, new.id)
         await advance(tx, owner["id"])
     else:
         await start_unlocked(tx, new.id, run["id"])

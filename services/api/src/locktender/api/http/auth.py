@@ -7,7 +7,7 @@ from typing import Any, NewType, Protocol
 
 from litestar import Request
 
-from locktender.api.http.authorize import ANY, Decision, Grant, Kind, Principal, Verb, authorize
+from locktender.api.http.authorize import ANY, Decision, Grant, Kind, Principal, Verb, authorize, scope
 from locktender.api.http.problems import ProblemError
 from locktender.api.http.query import is_name
 from locktender.contracts.kernel.problems import Problem
@@ -64,9 +64,38 @@ class Gate:
             case Decision.ALLOWED:
                 return principal
             case Decision.FORBIDDEN:
-                raise ProblemError(Problem.FORBIDDEN, f"your grants in this workspace do not include to {verb}")
+                raise forbidden(verb)
             case Decision.HIDDEN:
-                raise ProblemError(Problem.NOT_FOUND, "there is no such workspace, or none that you may see")
+                raise _hidden()
+
+    async def scope(
+        self, request: Request[Any, Any, Any], kind: Kind, *verbs: Verb
+    ) -> tuple[Principal, tuple[str, ...]]:
+        """The principal, and the patterns of the names on which they may do any of `verbs`: at least one.
+
+        For what is decided by name: the caller looks the name up afterwards, and holds it against the patterns.
+
+        Raises:
+            ProblemError: no valid token, a foreign workspace, or verbs that no grant includes.
+            Unavailable: a token cannot be checked at this moment.
+        """
+        principal = await _authenticate(request.headers.get("authorization", ""), self._issuers)
+        workspace = str(request.path_params.get("workspace", ""))
+        names = scope(principal, workspace, kind, verbs) if is_name(workspace) else None
+        if names is None:
+            raise _hidden()
+        if not names:
+            raise forbidden(*verbs)
+        return principal, names
+
+
+def forbidden(*verbs: Verb) -> ProblemError:
+    """What somebody is told who may not do any of these."""
+    return ProblemError(Problem.FORBIDDEN, f"your grants in this workspace do not include to {' or '.join(verbs)}")
+
+
+def _hidden() -> ProblemError:
+    return ProblemError(Problem.NOT_FOUND, "there is no such workspace, or none that you may see")
 
 
 async def _authenticate(header: str, issuers: Sequence[Issuer]) -> Principal:

@@ -1,5 +1,6 @@
 """Who may do what. Pure, closed by default, and the only place that decides."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -89,3 +90,13 @@ def authorize(principal: Principal, workspace: str, kind: Kind, verb: Verb, name
         for grant in inside
     )
     return Decision.ALLOWED if allowed else Decision.FORBIDDEN
+
+
+def scope(principal: Principal, workspace: str, kind: Kind, verbs: Collection[Verb]) -> tuple[str, ...] | None:
+    """On which names `principal` may do any of `verbs`, as patterns. None: the workspace is hidden from them."""
+    inside = [grant for grant in principal.grants if grant.workspace in {ANY, workspace}]
+    if not inside:
+        return None
+    wanted = {ANY, *verbs}
+    names = [grant.name for grant in inside if grant.kind in {ANY, kind} and not grant.verbs.isdisjoint(wanted)]
+    return tuple(dict.fromkeys(names))

@@ -40,6 +40,7 @@ from locktender.contracts.kernel.problems import Problem
 Json = dict[str, Any]
 
 _TEXT: Json = {"type": "string"}
+_BYTES: Json = {"type": "string", "format": "binary"}
 _NAME: Json = {"type": "string", "pattern": NAME_PATTERN, "maxLength": 63}
 _STATUSES: Json = {"type": "string", "enum": [status.value for status in TaskStatus]}
 
@@ -96,6 +97,8 @@ def _operation(operation: Operation) -> Json:
     }
     if operation.body is not None:
         described["requestBody"] = {"required": True, "content": {JSON: {"schema": _ref(operation.body)}}}
+    if operation.bytes_body is not None:
+        described["requestBody"] = {"required": True, "content": {operation.bytes_body: {"schema": _BYTES}}}
     return described
 
 
@@ -239,7 +242,10 @@ _PROBLEM: Json = {
                 },
             },
         },
-        "snapshot": {"$ref": "#/components/schemas/Snapshot", "description": "What the task is now, on conflicts."},
+        "snapshot": {
+            "anyOf": [{"$ref": f"#/components/schemas/{name}"} for name in ("Snapshot", "StackView", "DeploymentView")],
+            "description": "What the resource is now, on conflicts.",
+        },
     },
 }
 _ALIVE: Json = {"type": "object", "required": ["alive"], "properties": {"alive": {"const": True}}}

@@ -32,7 +32,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method at one address. `parameters` name components; `guarded` ones need a token and a grant."""
+    """One method at one address. `parameters` name components; `guarded` ones need a token and a grant.
+
+    `body` names the component of a JSON body; `bytes_body` is the media type of one that is no JSON.
+    """
 
     method: str
     path: str
@@ -42,6 +45,7 @@ class Operation:
     problems: tuple[Problem, ...] = ()
     parameters: tuple[str, ...] = ()
     body: str | None = None
+    bytes_body: str | None = None
     guarded: bool = True
 
     def all_problems(self) -> tuple[Problem, ...]:

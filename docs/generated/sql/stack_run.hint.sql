@@ -1,0 +1,43 @@
+-- stack_run.hint
+-- $1 patience, $2 limit
+WITH due AS
+  (SELECT locktender.stack_run.id AS id
+  FROM locktender.stack_run
+  WHERE locktender.stack_run.status IN ('pending') AND locktender.stack_run.hinted_at <= locktender.now() - ($1::FLOAT
+      * make_interval(secs=>1.0)) AND locktender.stack_run.runner_group = 'default' ORDER BY
+      locktender.stack_run.hinted_at
+  LIMIT $2::BIGINT FOR UPDATE SKIP LOCKED),
+moved AS
+  (UPDATE locktender.stack_run SET hinted_at=locktender.now() FROM due WHERE locktender.stack_run.id = due.id AND
+      locktender.stack_run.status IN ('pending') AND locktender.stack_run.hinted_at <= locktender.now() - ($1::FLOAT *
+      make_interval(secs=>1.0)) AND locktender.stack_run.runner_group = 'default' RETURNING locktender.stack_run.id,
+      locktender.stack_run.workspace, locktender.stack_run.stack_id, locktender.stack_run.deployment_id,
+      locktender.stack_run.mode, locktender.stack_run.status, locktender.stack_run.runner_group,
+      locktender.stack_run.labels, locktender.stack_run.state_locked, locktender.stack_run.targets,
+      locktender.stack_run.excludes, locktender.stack_run.replaces, locktender.stack_run.plan_run_id,
+      locktender.stack_run.prioritized_at, locktender.stack_run.first_pending_at, locktender.stack_run.hinted_at,
+      locktender.stack_run.assigned_expires_at, locktender.stack_run.assignment_attempts,
+      locktender.stack_run.assigned_runner_id, locktender.stack_run.remote, locktender.stack_run.lease_owner,
+      locktender.stack_run.lease_epoch, locktender.stack_run.lease_claimed_at, locktender.stack_run.lease_expires_at,
+      locktender.stack_run.lease_seconds, locktender.stack_run.token_hash, locktender.stack_run.tool,
+      locktender.stack_run.tool_version, locktender.stack_run.summary, locktender.stack_run.has_changes,
+      locktender.stack_run.binding, locktender.stack_run.analysed, locktender.stack_run.log_end,
+      locktender.stack_run.exit_code, locktender.stack_run.cancellation_reason, locktender.stack_run.failure,
+      locktender.stack_run.started_at, locktender.stack_run.completed_at, locktender.stack_run.created_at,
+      locktender.stack_run.updated_at),
+told AS
+  (INSERT INTO locktender.outbox (aggregate, shard, revision, tombstone, subject, type, data, headers) SELECT
+      concat('hint/', moved.id) AS concat_1, abs(mod(hashtext(concat('hint/', moved.id)), 16)) AS abs_1, CAST(NULL AS
+      BIGINT) AS anon_1, CAST('false' AS BOOLEAN) AS anon_2, 'lt.cmd.run.' || moved.runner_group AS anon_3,
+      'locktender.command.hint' AS anon_4, CAST(jsonb_build_object('id', moved.id) AS JSONB) AS jsonb_build_object_1,
+      CAST('{}' AS JSONB) AS anon_5
+  FROM moved)
+SELECT moved.id, moved.workspace, moved.stack_id, moved.deployment_id, moved.mode, moved.status, moved.runner_group,
+    moved.labels, moved.state_locked, moved.targets, moved.excludes, moved.replaces, moved.plan_run_id,
+    moved.prioritized_at, moved.first_pending_at, moved.hinted_at, moved.assigned_expires_at,
+    moved.assignment_attempts, moved.assigned_runner_id, moved.remote, moved.lease_owner, moved.lease_epoch,
+    moved.lease_claimed_at, moved.lease_expires_at, moved.lease_seconds, moved.token_hash, moved.tool,
+    moved.tool_version, moved.summary, moved.has_changes, moved.binding, moved.analysed, moved.log_end,
+    moved.exit_code, moved.cancellation_reason, moved.failure, moved.started_at, moved.completed_at, moved.created_at,
+    moved.updated_at
+FROM moved;

@@ -1,0 +1,3 @@
+-- stack_runner.remove
+-- $1 runner_id
+DELETE FROM locktender.stack_runner WHERE locktender.stack_runner.id = $1::UUID;

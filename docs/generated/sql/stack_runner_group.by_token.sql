@@ -1,0 +1,8 @@
+-- stack_runner_group.by_token
+-- $1 token_hash
+SELECT locktender.stack_runner_group.id, locktender.stack_runner_group.workspace, locktender.stack_runner_group.name,
+    locktender.stack_runner_group.labels, locktender.stack_runner_group.capacity,
+    locktender.stack_runner_group.last_dispatch_error, locktender.stack_runner_group.created_by,
+    locktender.stack_runner_group.created_at, locktender.stack_runner_group.updated_at
+FROM locktender.stack_runner_group
+WHERE locktender.stack_runner_group.token_hash = $1::BYTEA;

@@ -1,0 +1,1 @@
+"""Stacks themselves: made, shown, changed, deleted."""

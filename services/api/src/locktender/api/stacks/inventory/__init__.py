@@ -1,0 +1,1 @@
+"""What the runs of stacks found out: plans, inventories, graphs."""

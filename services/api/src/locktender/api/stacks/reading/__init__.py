@@ -1,0 +1,1 @@
+"""Deployments of stacks as people read them, and what waits in a workspace."""

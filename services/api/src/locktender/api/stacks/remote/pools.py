@@ -1,0 +1,128 @@
+"""The use cases of people who look after pools of remote runners."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from locktender.api.http.problems import ProblemError
+from locktender.contracts.kernel.errors import Finding, Pointer, Rejected
+from locktender.contracts.kernel.problems import Problem
+from locktender.contracts.kernel.subjects import DEFAULT_GROUP
+from locktender.contracts.stacks.pools import RunnerGroupList, RunnerGroupMade, RunnerGroupView, RunnerView
+from locktender.contracts.stacks.requests import RunnerGroupCreate
+from locktender.contracts.stacks.vocabulary import RunFailureReason
+from locktender.contracts.stacks.wire import RunFailure
+from locktender.runtime.bus import Bus
+from locktender.runtime.runs.tokens import new_token, token_digest
+from locktender.storage.kernel.database import Database, Row, Transaction
+from locktender.storage.stacks import groups
+from locktender.storage.stacks.complete import Ended
+from locktender.storage.stacks.refusals import GroupInUse
+from locktender.storage.stacks.remote import force_delete_runner
+
+_TAKEN = "23505"
+"""The SQLSTATE of a broken uniqueness rule."""
+
+
+class Pools:
+    """Runner groups of a workspace, and their runners."""
+
+    def __init__(self, *, database: Database, bus: Bus) -> None:
+        self._database = database
+        self._bus = bus
+
+    async def create(self, workspace: str, asked: RunnerGroupCreate, by: str) -> RunnerGroupMade:
+        """A new group with its token, which nobody is told again.
+
+        Raises:
+            Rejected: the name is the one of Locktender's own runners.
+            ProblemError: the name is taken.
+        """
+        if asked.name == DEFAULT_GROUP:
+            message = "`default` are the runners of Locktender itself; choose another name"
+            raise Rejected([Finding(Pointer("/name"), message, "reserved-name")])
+        token = new_token()
+
+        async def work(tx: Transaction) -> Row:
+            return await groups.create_group(
+                tx, workspace, asked.name, labels=asked.labels, capacity=asked.capacity,
+                token_hash=token_digest(token), actor=by,
+            )  # fmt: skip
+
+        try:
+            row = await self._database.transact(work)
+        except Exception as error:
+            if getattr(error, "sqlstate", None) != _TAKEN:
+                raise
+            raise ProblemError(Problem.NAME_TAKEN, "another runner group of this workspace has the name") from None
+        return RunnerGroupMade(group=_view(row, ()), token=token.get_secret_value())
+
+    async def list(self, workspace: str) -> RunnerGroupList:
+        """All groups, by name."""
+        rows = await groups.groups(self._database, workspace)
+        return RunnerGroupList(groups=tuple([await self._with_runners(row) for row in rows]))
+
+    async def show(self, workspace: str, name: str) -> RunnerGroupView:
+        """One group with its runners. Raises `NotFound` where there is none."""
+        return await self._with_runners(await groups.group(self._database, workspace, name))
+
+    async def delete(self, workspace: str, name: str) -> None:
+        """Remove a group; its token is void at once.
+
+        Raises:
+            NotFound: there is none.
+            ProblemError: a stack or a runner at work needs it.
+        """
+
+        async def work(tx: Transaction) -> None:
+            await groups.delete_group(tx, workspace, name)
+
+        try:
+            await self._database.transact(work)
+        except GroupInUse as error:
+            raise ProblemError(Problem.GROUP_IN_USE, str(error)) from error
+
+    async def delete_runner(
+        self, workspace: str, name: str, runner_id: UUID, by: str, trace: Mapping[str, str]
+    ) -> RunnerGroupView:
+        """Remove a runner at once. A run that it had taken over ends as lost, with what that means.
+
+        Raises:
+            NotFound: there is no such group, or it has no such runner.
+        """
+        group = await groups.group(self._database, workspace, name)
+
+        async def work(tx: Transaction) -> Ended | None:
+            return await force_delete_runner(tx, group, runner_id, by, trace)
+
+        if await self._database.transact(work) is not None:
+            self._bus.poke("outbox")
+        return await self._with_runners(group)
+
+    async def _with_runners(self, row: Row) -> RunnerGroupView:
+        return _view(row, await groups.runners(self._database, row["id"]))
+
+
+def _view(row: Row, runners: Sequence[Row]) -> RunnerGroupView:
+    error = row["last_dispatch_error"]
+    return RunnerGroupView(
+        id=row["id"],
+        name=row["name"],
+        labels=tuple(json.loads(row["labels"])),
+        capacity=row["capacity"],
+        runners=tuple(_runner(each) for each in runners),
+        last_dispatch_error=None if error is None else _failure(json.loads(error)),
+        created_by=row["created_by"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+def _runner(row: Row) -> RunnerView:
+    names = ("id", "name", "status", "run_id", "last_seen_at", "created_at")
+    return RunnerView(**{name: row[name] for name in names})
+
+
+def _failure(stored: Mapping[str, Any]) -> RunFailure:
+    return RunFailure(reason=RunFailureReason.DISPATCH_FAILED, message=str(stored["message"]))

@@ -1,0 +1,1 @@
+"""The values that runs of a stack are given."""

@@ -1,0 +1,1 @@
+"""Deployments of stacks, followed as they change."""
