@@ -45,12 +45,19 @@ class _Connection:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeApi:
-    """The routes, answering. `http` has the token of the administrator."""
+    """The routes, answering.
+
+    Attributes:
+        bus: of the API.
+        outbox: of whoever may tell events.
+        http: a client with the token of the administrator.
+    """
 
     db: TestDatabase
     side: WatchSide
     store: ObjectStore
     bus: Bus
+    outbox: Bus
     http: httpx.AsyncClient
 
     async def path(self, rig: StackRig, rest: str) -> str:
@@ -78,22 +85,28 @@ class KnowledgeApi:
 
 @asynccontextmanager
 async def knowledge_api(
-    db: TestDatabase, nats: NatsServer, *, heartbeat: float = 10.0, most_streams: int = 300
+    db: TestDatabase, nats: NatsServer, *, heartbeat: float = 10.0, most_streams: int = 300, calm: float = 60.0
 ) -> AsyncGenerator[KnowledgeApi]:
-    """The routes for as long as the block lasts."""
+    """The routes for as long as the block lasts. Unless `calm` is less, nothing but events tells streams of changes."""
     clock = SystemClock()
-    bus = await connect_bus(_Connection(nats.url, nats.seeds.get("api")), "api", clock=clock)
     store = ObjectStore.open("memory:///", _KEY)
     gate = Gate((AdminToken(hashlib.sha256(ADMIN_TOKEN.encode()).hexdigest()), Guest()))
     inventory = InventoryRoutes(gate=gate, queries=InventoryQueries(db.database, Analyses(store)))
     reading = DeploymentReading(db.database, Cursors(_KEY), StackDeadlines())
-    watching = open_watching(
-        database=db.database, bus=bus, clock=clock, gate=gate, reading=reading, heartbeat=heartbeat,
-        most_streams=most_streams,
-    )  # fmt: skip
-    try:
+    async with _connected(nats, "api") as bus, _connected(nats, "outbox") as outbox:
+        watching = open_watching(
+            database=db.database, bus=bus, clock=clock, gate=gate, reading=reading, heartbeat=heartbeat,
+            most_streams=most_streams, calm=calm,
+        )  # fmt: skip
         async with watching as side, _served(side, inventory) as url, _client(url) as http:
-            yield KnowledgeApi(db, side, store, bus, http)
+            yield KnowledgeApi(db, side, store, bus, outbox, http)
+
+
+@asynccontextmanager
+async def _connected(nats: NatsServer, name: str) -> AsyncGenerator[Bus]:
+    bus = await connect_bus(_Connection(nats.url, nats.seeds.get(name)), name, clock=SystemClock())
+    try:
+        yield bus
     finally:
         await bus.close()
 

@@ -1,6 +1,7 @@
 """Factories of stacks and their work, moved by legal transitions alone."""
 
 import hashlib
+import json
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ T = TypeVar("T")
 
 RUNNER = Owner("runner-1/0123456789ab")
 COMMIT = "c0ffee" * 6 + "c0ff"
+SOURCE = {"kind": "git", "url": "https://git.example/infra.git", "ref": "main", "path": "."}
 
 _DEPLOYMENT = Statement(
     "test.stack_deployment", select(*stack_deployment.c).where(stack_deployment.c.id == parameter("id", Uuid()))
@@ -68,7 +70,7 @@ class StackRig:
         """A deployment, made as the API makes it."""
         script = b"sealed" if mode is DeploymentMode.RAW else None
         plausible: dict[str, Any] = {
-            "mode": mode, "origin": Origin.MANUAL, "source": {"kind": "git"}, "commit_sha": COMMIT, "commit": {},
+            "mode": mode, "origin": Origin.MANUAL, "source": SOURCE, "commit_sha": COMMIT, "commit": {},
             "created_by": "ada", "request_digest": b"digest", "raw_script": script,
         }  # fmt: skip
         new = NewDeployment(**(plausible | stated))
@@ -153,7 +155,7 @@ async def new_stack(db: TestDatabase, **stated: Any) -> StackRig:
     key = new_id()
     plausible: dict[str, Any] = {
         "id": key, "workspace": "acme", "project": "shop", "name": f"network-{key.hex[-6:]}",
-        "source": '{"kind": "git", "url": "https://git.example/infra.git", "ref": "main", "path": "."}',
+        "source": json.dumps(SOURCE),
         "engine": "auto", "runner_group": "default", "auto_approve": "manual", "created_by": "ada",
     }  # fmt: skip
     row = plausible | stated

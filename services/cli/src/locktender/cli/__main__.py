@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
-from locktender.cli.commands import deployments, ops, templates
+from locktender.cli.commands import deployments, ops, stack, templates
 from locktender.cli.commands.demo import demo
 from locktender.cli.commands.deploy import deploy
 from locktender.cli.commands.diff import diff
 from locktender.cli.commands.events import events
+from locktender.cli.commands.runner import runner
 from locktender.cli.commands.up import up
 from locktender.cli.exits import EXIT_CODES
 
@@ -37,11 +38,13 @@ def locktender(
 
 
 app.command(name="up")(up)
+app.command(name="runner")(runner)
 app.command(name="demo")(demo)
 app.command(name="diff")(diff)
 app.command(name="deploy")(deploy)
 app.add_typer(deployments.app, name="deployments")
 app.add_typer(templates.app, name="templates")
+app.add_typer(stack.app, name="stack")
 app.command(name="events")(events)
 app.add_typer(ops.app, name="ops")
 

@@ -17,6 +17,7 @@ from locktender.runner.live import LiveRuns
 from locktender.runner.renewal import renewal_over
 from locktender.runner.runs import Runs
 from locktender.runner.settings import RunnerSettings
+from locktender.runner.stacks.side import CONSUMER, StackSide, open_stacks
 from locktender.runner.worker import run_all, workers
 from locktender.runtime.custody_client import CustodyClient
 from locktender.runtime.lease_keeper import LeaseKeeper
@@ -61,10 +62,14 @@ async def serve(service: Service[RunnerSettings]) -> None:
         feeds = workers(service, runs, known)
         service.health.add("database", lambda: writes.renew([], ttl))
         service.health.add("leases", keeper.check)
+        stacks = None
+        if settings.api_url is not None:
+            stacks = await stack.enter_async_context(open_stacks(service, database, settings.api_url))
+            feeds[CONSUMER] = stacks.feed
         for name, feed in feeds.items():
             service.health.add(name, feed.check)
         await stack.enter_async_context(_watching(service, live, Cancels(live, writes, ttl=ttl, clock=service.clock)))
-        await stack.enter_async_context(_operations(service, live, hub).serving())
+        await stack.enter_async_context(_operations(service, live, hub, stacks).serving())
         service.health.opened()
         await run_all(feeds.values())
 
@@ -118,12 +123,15 @@ async def _watching(service: Service[RunnerSettings], live: LiveRuns, cancels: C
                 watch.cancel()
 
 
-def _operations(service: Service[RunnerSettings], live: LiveRuns, hub: InformerHub) -> OpsEndpoints:
+def _operations(
+    service: Service[RunnerSettings], live: LiveRuns, hub: InformerHub, stacks: StackSide | None
+) -> OpsEndpoints:
     ops = OpsEndpoints(service.bus, "runner", version=_VERSION, description="Carries out deployment tasks")
 
     async def status(_body: bytes) -> dict[str, object]:
         about: dict[str, object] = {"owner": service.owner, "stopping": service.stop.requested}
-        return about | {"runs": live.status(), "watching": hub.status()}
+        runs = [*live.status(), *(stacks.live.status() if stacks else [])]
+        return about | {"runs": runs, "watching": hub.status()}
 
     ops.add(
         "status", "lt.ops.runner.status", status, "The runs of one runner: id, epoch, phase, age; and what it watches",

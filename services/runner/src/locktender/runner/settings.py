@@ -1,11 +1,15 @@
 """What the runner is told from outside."""
 
+from pathlib import Path
+
 from pydantic import Field, SecretStr
 
 from locktender.contracts.deployments.patience import Patience
 from locktender.contracts.deployments.policy import Deadlines
 from locktender.integrations.kube.informing.pace import InformerPace
 from locktender.integrations.kube.limits import ManifestLimits
+from locktender.integrations.runs.means import default_work_root
+from locktender.integrations.sources.address import SCHEMES
 from locktender.runtime.settings import ProcessSettings
 
 
@@ -33,7 +37,14 @@ class RunnerSettings(ProcessSettings):
         apply_at_once: documents of one run that are sent at the same time, where there are many.
         patience: how long each class of trouble may last until it fails a run.
         observation: how objects are watched, and how often they are listed; shared by all runs.
-        database_connections: besides the one that renews leases.
+        database_connections: besides those that renew leases.
+        api_url: the API, without `/v1`. Runs of stacks need it; without it this runner takes none.
+        stack_runs_at_once: runs of stacks carried out at once.
+        stack_work_dir: a directory of this runner's own, in which each run works. Keep its path short.
+        stack_engine_path: where `tofu`, `terraform` and what they start are looked for; the PATH by default.
+        stack_plugin_cache: a directory in which runs share downloaded providers.
+        stack_cli_config: a CLI configuration (mirrors, registries) for every run.
+        stack_git_schemes: kinds of addresses of repositories that are checked out.
     """
 
     deadlines: Deadlines = Deadlines()
@@ -55,3 +66,10 @@ class RunnerSettings(ProcessSettings):
     patience: Patience = Patience()
     observation: InformerPace = InformerPace()
     database_connections: int = Field(default=4, ge=1)
+    api_url: str | None = Field(default=None, pattern=r"^https?://[^\s/]+(/[^\s]*)?$")
+    stack_runs_at_once: int = Field(default=2, ge=1, le=64)
+    stack_work_dir: Path = Field(default_factory=default_work_root)
+    stack_engine_path: str | None = None
+    stack_plugin_cache: Path | None = None
+    stack_cli_config: Path | None = None
+    stack_git_schemes: frozenset[str] = SCHEMES

@@ -1,7 +1,6 @@
 """What people ask of stacks. Secrets come in here and never go out."""
 
 from typing import Annotated, Literal
-from uuid import UUID
 
 from pydantic import AfterValidator, Field, SecretStr, StrictBool, StrictInt, model_validator
 from pydantic_core import PydanticCustomError
@@ -147,16 +146,3 @@ class RunnerGroupCreate(StackWire):
     name: Name
     labels: Labels = ()
     capacity: Annotated[StrictInt, Field(ge=1, le=10_000)] = Field(default=10, description="Runs at once, at most.")
-
-
-class RunnerGroupUpdate(StackWire):
-    """Changes to a pool. Members that are absent stay as they are."""
-
-    labels: Labels | None = None
-    capacity: Annotated[StrictInt, Field(ge=1, le=10_000)] | None = None
-
-
-class StateRollback(StackWire):
-    """Make an older version of the state the current one again, as a new version."""
-
-    version_id: UUID

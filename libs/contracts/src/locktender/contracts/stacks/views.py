@@ -172,6 +172,8 @@ class CommitView(StackWire):
     author: str | None = None
     authored_at: datetime | None = None
     ref: str | None = Field(default=None, description="What it was found by.")
+    head: str | None = Field(default=None, description="Of a working tree: the commit that it stood on.")
+    dirty: bool | None = Field(default=None, description="Of a working tree: whether it differed from that commit.")
 
 
 class PlanGapView(StackWire):
@@ -313,25 +315,3 @@ class ActivityTrail(StackWire):
     """All of a deployment's, oldest first; the end, if there is one, comes last."""
 
     entries: tuple[ActivityEntry, ...]
-
-
-class StateVersionView(StackWire):
-    """One version of a state. Its content is fetched apart."""
-
-    id: UUID
-    lineage: str
-    serial: int
-    sha256: str
-    size: int
-    origin: str = Field(description="`run`, `import`, `rollback` or `push`.")
-    run_id: UUID | None
-    current: bool
-    created_by: str
-    created_at: datetime
-
-
-class StateVersionPage(StackWire):
-    """Some versions, newest first, and where to go on."""
-
-    versions: tuple[StateVersionView, ...]
-    next_cursor: str | None

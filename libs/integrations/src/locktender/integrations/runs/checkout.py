@@ -8,10 +8,12 @@ from typing import assert_never
 
 from pydantic import SecretStr
 
+from locktender.contracts.kernel.errors import LocktenderError
 from locktender.contracts.stacks.wire import (
     SOURCE_ARCHIVE,
     ArchiveCheckout,
     GitCheckout,
+    LeaseGone,
     RunContext,
     RunPort,
     RunSecrets,

@@ -91,10 +91,12 @@ async def run(
 
 
 async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
-    if process.stdin is None:
+    if process.stdin is None or process.stdin.is_closing():
+        # A program may have ended before its input begins; uvloop then takes a write for a mistake of ours.
         return
-    # A program that does not read has its reasons, and says so when it ends.
-    with suppress(BrokenPipeError, ConnectionResetError):
+    # A program that does not read has its reasons, and says so when it ends. uvloop raises a RuntimeError where it has
+    # ended between the look above and the write.
+    with suppress(BrokenPipeError, ConnectionResetError, RuntimeError):
         process.stdin.write(data)
         await process.stdin.drain()
         process.stdin.close()

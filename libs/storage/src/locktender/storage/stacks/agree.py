@@ -117,7 +117,7 @@ async def drop(tx: Transaction, owner: Row, run: Row) -> Row:
     stage = await tx.fetch_one(OPEN_STAGE, id=run["deployment_id"])
     if stage is not None:
         await transitions.STAGE_CANCEL.one(tx, stage["id"])
-    await leave(tx, owner, ended)
+    await leave(tx, owner, ended, {})
     return ended
 
 

@@ -24,32 +24,18 @@ from locktender.contracts.stacks.policy import (
 )
 from locktender.contracts.stacks.vocabulary import ActivityKind, AutoApproveMode, DeploymentMode, RunMode, StageKind
 from locktender.contracts.stacks.wire import Done, Narrowing, RunFailure
-from locktender.storage.kernel.clock import db_now
 from locktender.storage.kernel.database import Row, Transaction
 from locktender.storage.kernel.statement import Statement, parameter
 from locktender.storage.stacks import transitions
 from locktender.storage.stacks.create import add_run, add_stage
 from locktender.storage.stacks.held import DEPLOYMENT, OPEN_STAGE, held_run, required
 from locktender.storage.stacks.lane import advance
+from locktender.storage.stacks.stacks import doubt_stack, trust_stack
 from locktender.storage.stacks.tables import stack
 from locktender.storage.stacks.told import Told, act
 
 _id = parameter("id", Uuid())
 
-_DOUBT = Statement(
-    "stack.doubt",
-    update(stack)
-    .where(stack.c.id == _id)
-    .values(uncertain_since=db_now(), uncertain_run_id=parameter("run_id", Uuid()), revision=stack.c.revision + 1)
-    .returning(stack.c.id),
-)
-_TRUST = Statement(
-    "stack.trust",
-    update(stack)
-    .where(and_(stack.c.id == _id, stack.c.uncertain_since.is_not(None)))
-    .values(uncertain_since=null(), uncertain_run_id=null(), revision=stack.c.revision + 1)
-    .returning(stack.c.id),
-)
 _UNLOCK = Statement(
     "stack.unlock_of_run",
     update(stack)
@@ -130,20 +116,20 @@ async def settle(tx: Transaction, owner: Row, run: Row, told: Told, *, cancel_re
         mode, run_mode, final, cancel_requested=cancel_requested, has_changes=has_changes, approval=approval
     )
     await _end_stage(tx, deployment["id"], final, what)
-    await leave(tx, owner, run)
+    await leave(tx, owner, run, told.trace)
     if restores_certainty(mode, what):
-        await tx.fetch(_TRUST, id=owner["id"])
+        await trust_stack(tx, owner["id"], told.trace)
     moved = await _follow(tx, owner, deployment, run, what, told, approval, summary)
     if mode.uses_lane:
         await advance(tx, owner["id"])
     return Ended(run, what, moved)
 
 
-async def leave(tx: Transaction, owner: Row, run: Row) -> None:
+async def leave(tx: Transaction, owner: Row, run: Row, trace: Mapping[str, str]) -> None:
     """What a run that has ended leaves to its stack: no lock on the state, and doubt where its effects are unknown."""
     await tx.fetch(_UNLOCK, id=owner["id"], run_id=run["id"])
     if loses_certainty(RunMode(run["mode"]), RunStatus(run["status"])):
-        await tx.fetch(_DOUBT, id=owner["id"], run_id=run["id"])
+        await doubt_stack(tx, owner["id"], run["id"], trace)
 
 
 async def _follow(

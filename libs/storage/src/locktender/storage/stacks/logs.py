@@ -1,8 +1,9 @@
 """How much of a run's log is kept. The bytes are in the object store; the row says up to where they count."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import BigInteger, LargeBinary, Text, Uuid, select, update
+from sqlalchemy import ARRAY, BigInteger, LargeBinary, Text, Uuid, func, select, update
 
 from locktender.contracts.stacks.flow import STACK_RUN
 from locktender.storage.kernel.clock import db_now
@@ -41,6 +42,17 @@ _OF_PEOPLE = Statement(
         _s.deleted_at.is_(None),
     ),
 )
+_ENDED = Statement(
+    "stack_run.ended_of",
+    select(_r.id).where(
+        _r.deployment_id == func.any(parameter("deployments", ARRAY(Uuid()))), in_states(_r.status, STACK_RUN.terminal)
+    ),
+)
+
+
+async def ended_runs(database: Database, deployments: Sequence[UUID]) -> list[UUID]:
+    """The runs of these deployments that have ended."""
+    return [row["id"] for row in await database.fetch(_ENDED, deployments=list(deployments))]
 
 
 async def advance_log(database: Database, run_id: UUID, token_hash: bytes, *, start: int, end: int) -> bool:

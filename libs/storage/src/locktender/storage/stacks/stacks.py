@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, FromClause, Text, Uuid, cast, delete, null, select, update
+from sqlalchemy import ColumnElement, FromClause, Text, Uuid, cast, delete, null, select, true, update
 from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 
@@ -24,6 +24,7 @@ _s, _d = stack.c, stack_deployment.c
 _id: Final = parameter("id", Uuid())
 
 CREATED, UPDATED, DELETED = "stack-created", "stack-updated", "stack-deleted"
+UNCERTAIN, CERTAIN = "stack-uncertain", "stack-certain"
 
 STACK = Aggregate(name="stack", context="stacks", table=stack, events=stack_event, facts=("project", "name"))
 """Told to the world, and recorded nowhere else: the row is all that there is."""
@@ -95,11 +96,17 @@ def _telling(
 
 
 def _raised(
-    name: str, kind: str, values: dict[str, Any], *, state: str = "live", reason: str | None = None
+    name: str,
+    kind: str,
+    values: dict[str, Any],
+    *,
+    state: str = "live",
+    reason: str | None = None,
+    only_if: ColumnElement[bool] | None = None,
 ) -> Statement:
     raised = (
         update(stack)
-        .where(_s.id == _id, _s.deleted_at.is_(None))
+        .where(_s.id == _id, _s.deleted_at.is_(None), true() if only_if is None else only_if)
         .values({"revision": _s.revision + 1, "updated_at": db_now(), **values})
         .returning(*stack.c, *_told(state, reason=reason))
     )
@@ -116,6 +123,10 @@ _CREATE = _telling(
 )
 _UPDATE = _raised("update", UPDATED, {name: parameter(name, stack.c[name].type) for name in CHANGEABLE})
 _TOUCH = _raised("touch", UPDATED, {}, reason="variables")
+_DOUBT = _raised("doubt", UNCERTAIN, {"uncertain_since": db_now(), "uncertain_run_id": parameter("run_id", Uuid())})
+_TRUST = _raised(
+    "trust", CERTAIN, {"uncertain_since": null(), "uncertain_run_id": null()}, only_if=_s.uncertain_since.is_not(None)
+)
 _DELETE = _raised("delete", DELETED, {"deleted_at": db_now(), "git_token": null()}, state="deleted")
 _OPEN = Statement(
     "stack.busy",
@@ -178,6 +189,16 @@ async def update_stack(tx: Transaction, stack_id: UUID, changes: Mapping[str, ob
 async def touch_stack(tx: Transaction, stack_id: UUID, trace: Mapping[str, str]) -> Row:
     """Tell that the variables of a locked stack changed."""
     return _required(await tx.fetch_one(_TOUCH, id=stack_id, trace=json.dumps(dict(trace))))
+
+
+async def doubt_stack(tx: Transaction, stack_id: UUID, run_id: UUID, trace: Mapping[str, str]) -> None:
+    """Tell that nobody knows what this run did to the world of a locked stack."""
+    _required(await tx.fetch_one(_DOUBT, id=stack_id, run_id=run_id, trace=json.dumps(dict(trace))))
+
+
+async def trust_stack(tx: Transaction, stack_id: UUID, trace: Mapping[str, str]) -> None:
+    """Tell that a locked stack is known again. Where it was never in doubt, nothing is written or told."""
+    await tx.fetch(_TRUST, id=stack_id, trace=json.dumps(dict(trace)))
 
 
 async def delete_stack(tx: Transaction, stack_id: UUID, trace: Mapping[str, str]) -> Row:
