@@ -22,7 +22,9 @@ class Exit(IntEnum):
     CHANGES = 6
     """`diff --exit-code`: something would change."""
     PARKED = 7
-    """The deployment waits for inputs, and nobody is here to ask."""
+    """The deployment waits for a person: for inputs or a confirmation, and nobody is here to ask."""
+    SKIPPED = 8
+    """The deployment of a stack was skipped, such as by a newer one: nothing failed, and nothing was applied."""
     INTERRUPTED = 130
     """Ctrl-C. A deployment that was watched goes on."""
     UNREAD = 141
@@ -31,7 +33,7 @@ class Exit(IntEnum):
 
 EXIT_CODES = (
     "Exit codes: 0 ok, 1 the deployment failed, 2 usage, 3 denied or not found, 4 conflict, "
-    "5 unavailable, 6 something would change (diff --exit-code), 7 it waits for inputs, 130 interrupted."
+    "5 unavailable, 6 something would change (--exit-code), 7 it waits for a person, 8 it was skipped, 130 interrupted."
 )
 """The same for people who ask for help."""
 
@@ -52,7 +54,7 @@ def exit_for(status: int) -> Exit:
     match status:
         case 401 | 403 | 404 | 422:
             return Exit.DENIED
-        case 409:
+        case 409 | 423:
             return Exit.CONFLICT
         case _ if status in kinds and status < 500:  # noqa: PLR2004 - client errors are below 500
             return Exit.USAGE

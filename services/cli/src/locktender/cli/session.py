@@ -18,13 +18,15 @@ from typing import Any, Concatenate, get_type_hints
 import httpx
 from rich.console import RenderableType
 
-from locktender.cli.client import ApiClient, Json, http_client
+from locktender.cli.channel import Channel, Json, http_client
+from locktender.cli.client import ApiClient
 from locktender.cli.connection import Connection, connect
 from locktender.cli.exits import Exit
 from locktender.cli.forms.terminal import Person, person
 from locktender.cli.options import SessionOptions
 from locktender.cli.output import Output
 from locktender.cli.running import finish
+from locktender.cli.stacks.client import StackClient
 
 
 class Session:
@@ -47,8 +49,22 @@ class Session:
     @cached_property
     def api(self) -> ApiClient:
         """The API. Raises `CommandError` when nothing says where it is; whether it answers shows at the first call."""
+        return ApiClient(self._opened, self._options.workspace)
+
+    @cached_property
+    def stacks(self) -> StackClient:
+        """The same API, where it is about stacks."""
+        return StackClient(Channel(self._opened), self._options.workspace)
+
+    @cached_property
+    def workspace(self) -> str:
+        """The workspace of this command."""
+        return self._options.workspace
+
+    @cached_property
+    def _opened(self) -> httpx.AsyncClient:
         self._http = http_client(self.connection)
-        return ApiClient(self._http, self._options.workspace)
+        return self._http
 
     def somebody(self, *, no_prompt: bool) -> Person | None:
         """Who can be asked; see `person`."""

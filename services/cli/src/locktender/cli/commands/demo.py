@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from locktender.cli.client import open_client
+from locktender.cli.channel import Channel, http_client
+from locktender.cli.client import ApiClient
 from locktender.cli.commands.up import announce, until_interrupted
 from locktender.cli.connection import Connection, state_folder
 from locktender.cli.exits import CommandError, Exit
@@ -18,12 +19,20 @@ from locktender.cli.running import finish
 from locktender.cli.scenarios.cancel import cancel
 from locktender.cli.scenarios.deploy import deploy
 from locktender.cli.scenarios.redeploy import redeploy
+from locktender.cli.scenarios.stack import stack
 from locktender.cli.scenarios.stage import Stage
 from locktender.cli.scenarios.template import template
+from locktender.cli.stacks.client import StackClient
 
 Scenario = Callable[[Stage], Awaitable[dict[str, Any]]]
 
-SCENARIOS: Mapping[str, Scenario] = {"deploy": deploy, "template": template, "cancel": cancel, "redeploy": redeploy}
+SCENARIOS: Mapping[str, Scenario] = {
+    "deploy": deploy,
+    "template": template,
+    "cancel": cancel,
+    "redeploy": redeploy,
+    "stack": stack,
+}
 
 
 def demo(
@@ -62,8 +71,9 @@ async def _demo(output: Output, scenario: str, *, leave: bool) -> Exit:
 
 async def _shown(output: Output, show: Scenario, connection: Connection, kubeconfig: Path) -> dict[str, Any]:
     text = await asyncio.to_thread(kubeconfig.read_text, encoding="utf-8")
-    async with open_client(connection, DEFAULT_WORKSPACE) as api:
-        return await show(Stage(api, output, text))
+    async with http_client(connection) as http:
+        api, stacks = ApiClient(http, DEFAULT_WORKSPACE), StackClient(Channel(http), DEFAULT_WORKSPACE)
+        return await show(Stage(api, stacks, output, state_folder(), text))
 
 
 class _interruptible:  # noqa: N801 - reads as a statement

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from locktender.cli.connection import CONNECTION_FILE
 from locktender.embedded.state import StateFolder
+from locktender.integrations.objects.keys import new_key_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class LocalSecrets:
     admin_token: str = field(repr=False)
     cursor_key: str = field(repr=False)
     instance_key: str = field(repr=False)
+    objects_key: str = field(repr=False)
 
     @property
     def admin_token_sha256(self) -> str:
@@ -56,12 +58,18 @@ class LocalFolder:
         """The sandbox cluster's kubeconfig."""
         return self.cluster / "kubeconfig.yaml"
 
+    @property
+    def objects(self) -> Path:
+        """Where states, plans and logs of stacks are kept, encrypted."""
+        return self.path / "objects"
+
     def secrets(self) -> LocalSecrets:
         """The secrets of this folder, made at the first call."""
         return LocalSecrets(
             self._state.secret("admin.token", "lt_" + secrets.token_urlsafe(32)).strip(),
             self._state.secret("cursor.key", secrets.token_urlsafe(32)).strip(),
             self._state.secret("instance.key", secrets.token_urlsafe(32)).strip(),
+            self._state.secret("objects.key", new_key_text()).strip(),
         )
 
     def role_password(self, role: str) -> str:

@@ -20,6 +20,9 @@ PLATFORM = {
 }
 """What templates are told of the sandbox cluster."""
 
+GIT_SCHEMES = ("https", "ssh", "file")
+"""Repositories of this machine may be named as well: whoever runs the system owns them."""
+
 SERVICES: tuple[Identity, ...] = ("api", "outbox", "runner", "reaper", "cleanup")
 
 
@@ -58,7 +61,11 @@ def service_spec(
     }
     secrets = folder.secrets()
     if name == "runner":
-        environment["LOCKTENDER_INSTANCE_KEY"] = secrets.instance_key
+        environment |= {
+            "LOCKTENDER_INSTANCE_KEY": secrets.instance_key,
+            "LOCKTENDER_API_URL": f"http://127.0.0.1:{ports['http']}",
+            "LOCKTENDER_STACK_GIT_SCHEMES": json.dumps(GIT_SCHEMES),
+        }
     if name == "api":
         environment |= {
             "LOCKTENDER_HTTP_PORT": str(ports["http"]),
@@ -66,6 +73,9 @@ def service_spec(
             "LOCKTENDER_CURSOR_KEY": secrets.cursor_key,
             "LOCKTENDER_CATALOGUE__FOLDER": str(CATALOGUE),
             "LOCKTENDER_PLATFORMS__VARIABLES": json.dumps(PLATFORM),
+            "LOCKTENDER_OBJECTS__URL": folder.objects.as_uri(),
+            "LOCKTENDER_OBJECTS__KEYS": secrets.objects_key,
+            "LOCKTENDER_STACK_GIT_SCHEMES": json.dumps(GIT_SCHEMES),
         }
     module, *arguments = options.modules.get(name, (f"locktender.{name}",))
     return ServiceSpec(

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from rich.text import Text
@@ -13,6 +14,7 @@ from locktender.cli.exits import CommandError, Exit
 from locktender.cli.following import follow
 from locktender.cli.output import Output
 from locktender.cli.render.timeline import TimelineView
+from locktender.cli.stacks.client import StackClient
 from locktender.runtime.clock import SystemClock
 
 Snapshot = dict[str, Any]
@@ -22,10 +24,21 @@ PROJECT = "demo"
 
 @dataclass(slots=True)
 class Stage:
-    """One showing."""
+    """One showing.
+
+    Attributes:
+        api: the API of the system.
+        stacks: the same, where it is about stacks.
+        output: where the story is told.
+        folder: the state folder of the system.
+        kubeconfig: of its sandbox cluster.
+        started: when the showing began, on the monotonic clock.
+    """
 
     api: ApiClient
+    stacks: StackClient
     output: Output
+    folder: Path
     kubeconfig: str = field(repr=False)
     started: float = field(default_factory=time.monotonic)
 

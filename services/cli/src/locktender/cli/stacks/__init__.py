@@ -1,0 +1,1 @@
+"""Stacks: what is asked of the API, and following what becomes of it."""
