@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator
 
 import httpx
 import pytest
+from pydantic.alias_generators import to_camel
 
 from locktender.api.http.openapi import openapi_document
 from locktender.api.parts import OPERATIONS
@@ -115,7 +116,7 @@ async def test_operators_reach_the_api_over_the_bus(db: TestDatabase, rig: NatsR
 
 async def test_the_document_describes_every_route_and_no_other(api: RunningApi) -> None:
     served = {
-        (method.lower(), re.sub(r"\{(\w+):\w+\}", r"{\1}", route.path).replace("task_id", "taskId"))
+        (method.lower(), re.sub(r"\{(\w+):\w+\}", lambda found: f"{{{to_camel(found[1])}}}", route.path))
         for route in api.api.app.routes
         for method in getattr(route, "methods", ())
         if method != "OPTIONS"

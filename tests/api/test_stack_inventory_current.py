@@ -30,9 +30,9 @@ FAILED = Done(
 )  # fmt: skip
 
 
-@pytest.fixture
-async def api(db: TestDatabase, nats_server: NatsServer) -> AsyncGenerator[KnowledgeApi]:
-    async with knowledge_api(db, nats_server) as running:
+@pytest.fixture(scope="module")
+async def api(module_db: TestDatabase, nats_server: NatsServer) -> AsyncGenerator[KnowledgeApi]:
+    async with knowledge_api(module_db, nats_server) as running:
         yield running
 
 
@@ -85,8 +85,8 @@ async def addresses(api: KnowledgeApi, rig: StackRig) -> list[str] | None:
     return None if shown["resources"] is None else [each["address"] for each in shown["resources"]]
 
 
-async def test_what_nobody_told_is_unknown_and_what_is_empty_is_known(api: KnowledgeApi, db: TestDatabase) -> None:
-    rig = await new_stack(db)
+async def test_what_nobody_told_is_unknown_and_what_is_empty_is_known(api: KnowledgeApi) -> None:
+    rig = await new_stack(api.db)
     for rest, member in (("/resources", "resources"), ("/outputs", "outputs"), ("/graph", "graph")):
         shown = await api.get(rig, rest)
         assert (shown["known"], shown["source"], shown[member]) == (False, None, None)
@@ -103,8 +103,8 @@ async def test_what_nobody_told_is_unknown_and_what_is_empty_is_known(api: Knowl
     assert (await api.get(rig, "/graph"))["graph"]["nodes"] == []
 
 
-async def test_the_newest_run_that_told_is_the_source(api: KnowledgeApi, db: TestDatabase) -> None:
-    rig = await new_stack(db, auto_approve="auto")
+async def test_the_newest_run_that_told_is_the_source(api: KnowledgeApi) -> None:
+    rig = await new_stack(api.db, auto_approve="auto")
     key = await rig.deploy()
     await run(api, rig, key, holding("demo.a"), planned())
     assert await addresses(api, rig) == ["demo.a"]
@@ -120,30 +120,26 @@ async def test_the_newest_run_that_told_is_the_source(api: KnowledgeApi, db: Tes
     assert await addresses(api, rig) == ["demo.c"]
 
 
-async def test_an_apply_that_failed_counts_and_a_plan_that_failed_does_not(api: KnowledgeApi, db: TestDatabase) -> None:
-    rig = await new_stack(db, auto_approve="auto")
-    key = await rig.deploy(mode=DeploymentMode.DESTROY)
-    await run(api, rig, key, holding("demo.a", "demo.b"), planned(delete=2))
+async def test_an_apply_that_failed_counts_and_a_plan_that_failed_does_not(api: KnowledgeApi) -> None:
+    rig = await new_stack(api.db, auto_approve="auto")
+    key = await rig.deploy()
+    await run(api, rig, key, holding("demo.a", "demo.b"), planned(delete=1))
     await run(api, rig, key, holding("demo.b"), FAILED)
     assert await addresses(api, rig) == ["demo.b"]
     await look(api, rig, holding("demo.wrong"), FAILED)
     assert await addresses(api, rig) == ["demo.b"]
 
 
-async def test_who_looks_beside_the_lane_and_scripts_tell_nothing_of_the_stack(
-    api: KnowledgeApi, db: TestDatabase
-) -> None:
-    rig = await new_stack(db)
+async def test_who_looks_beside_the_lane_and_scripts_tell_nothing_of_the_stack(api: KnowledgeApi) -> None:
+    rig = await new_stack(api.db)
     await look(api, rig, holding("demo.a"))
     await look(api, rig, holding("demo.unlocked"), mode=DeploymentMode.PLAN_UNLOCKED)
     await look(api, rig, holding("demo.raw"), APPLIED, mode=DeploymentMode.RAW)
     assert await addresses(api, rig) == ["demo.a"]
 
 
-async def test_the_graph_is_of_the_source_and_a_pull_request_does_not_change_it(
-    api: KnowledgeApi, db: TestDatabase
-) -> None:
-    rig = await new_stack(db, auto_approve="auto")
+async def test_the_graph_is_of_the_source_and_a_pull_request_does_not_change_it(api: KnowledgeApi) -> None:
+    rig = await new_stack(api.db, auto_approve="auto")
     key = await rig.deploy()
     await run(api, rig, key, drawing("a"), planned())
     await run(api, rig, key, holding("demo.a"), APPLIED)
@@ -155,8 +151,8 @@ async def test_the_graph_is_of_the_source_and_a_pull_request_does_not_change_it(
     assert await addresses(api, rig) == ["demo.pr"]
 
 
-async def test_the_list_has_no_values_and_an_address_brings_them_masked(api: KnowledgeApi, db: TestDatabase) -> None:
-    rig = await new_stack(db)
+async def test_the_list_has_no_values_and_an_address_brings_them_masked(api: KnowledgeApi) -> None:
+    rig = await new_stack(api.db)
     gone = resource("demo.a", deposed="00ab", attributes={"id": "old"}, sensitive=False)
     state = StateInventory(resources=(resource("demo.a", depends_on=("demo.b",)), gone, resource("demo.b")))
     await look(api, rig, RunAnalysis(state_resources=state))
@@ -179,14 +175,14 @@ async def test_the_list_has_no_values_and_an_address_brings_them_masked(api: Kno
     ]  # fmt: skip
 
 
-async def test_what_the_state_may_have_outrun_is_said(api: KnowledgeApi, db: TestDatabase) -> None:
-    rig = await new_stack(db, auto_approve="auto")
+async def test_what_the_state_may_have_outrun_is_said(api: KnowledgeApi) -> None:
+    rig = await new_stack(api.db, auto_approve="auto")
 
     async def outdated() -> str | None:
         return (await api.get(rig, "/outputs"))["outdated"]
 
     async def write(serial: int) -> None:
-        await db.admin.execute(
+        await api.db.admin.execute(
             "with v as (insert into locktender.stack_state (id, stack_id, serial, lineage, object_key, sha256, size, "
             "origin, created_by) values (gen_random_uuid(), $1, $2, 'l', 'k', 's', 1, 'push', 'ada') returning id) "
             "update locktender.stack set state_version_id = v.id, state_lineage = 'l', state_serial = $2 from v "
@@ -210,12 +206,12 @@ async def test_what_the_state_may_have_outrun_is_said(api: KnowledgeApi, db: Tes
     again = await rig.deploy()
     await run(api, rig, again, None, planned(delete=1))
     lost = await rig.take(again)
-    await lose_run(db.database, lost.lease.row_id)
+    await lose_run(api.db.database, lost.lease.row_id)
     assert "an apply was lost" in str(await outdated())
 
 
-async def test_only_those_who_may_look_at_the_workspace_see_any_of_it(api: KnowledgeApi, db: TestDatabase) -> None:
-    rig = await new_stack(db)
+async def test_only_those_who_may_look_at_the_workspace_see_any_of_it(api: KnowledgeApi) -> None:
+    rig = await new_stack(api.db)
     for rest in ("/resources", "/outputs", "/graph"):
         path = await api.path(rig, rest)
         assert (await api.http.get(path.replace("acme", "else"))).status_code == 404

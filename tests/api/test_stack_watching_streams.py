@@ -3,17 +3,16 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from uuid import UUID
 
 import pytest
 
-from locktender.api.stacks.watching import lookout
-from locktender.storage.kernel.database import Transaction
-from locktender.storage.stacks.stacks import delete_stack
 from locktender.testkit.api import GUEST_TOKEN, relay_events, taken
 from locktender.testkit.database import TestDatabase
 from locktender.testkit.nats_rig import eventually, nats_rig
 from locktender.testkit.servers import NatsServer
 from locktender.testkit.stack_knowledge import KnowledgeApi, knowledge_api
+from locktender.testkit.stack_reading import SOURCE
 from locktender.testkit.stacks import APPLIED, StackRig, new_stack, planned
 from locktender.testkit.streams import Listener
 
@@ -34,6 +33,10 @@ async def following(api: KnowledgeApi, rig: StackRig, number: int = 1, **headers
         task.cancel()
 
 
+async def deploy(rig: StackRig) -> UUID:
+    return await rig.deploy(source=SOURCE)
+
+
 def shows(listener: Listener, status: str) -> Callable[[], bool]:
     def last() -> bool:
         views = listener.told("snapshot") + listener.told("update")
@@ -44,19 +47,19 @@ def shows(listener: Listener, status: str) -> Callable[[], bool]:
 
 async def test_a_stream_tells_what_is_what_becomes_and_the_end(api: KnowledgeApi, db: TestDatabase) -> None:
     rig = await new_stack(db, auto_approve="auto")
-    key = await rig.deploy()
+    key = await deploy(rig)
     async with following(api, rig) as listener:
         first = await listener.until("snapshot")
         assert (first.id, listener.told("snapshot")[0]["status"]) == ("2", "pending")
         run = await rig.take(key)
-        await relay_events(db, api.bus)
+        await relay_events(db, api.outbox)
         await eventually(shows(listener, "planning"))
         await rig.report(run, planned())
-        await relay_events(db, api.bus)
+        await relay_events(db, api.outbox)
         await eventually(shows(listener, "applying"))
         assert len(listener.told("update")[-1]["stages"]) == 2
         await rig.plan(key, APPLIED)
-        await relay_events(db, api.bus)
+        await relay_events(db, api.outbox)
         await eventually(lambda: listener.ended)
     assert (listener.told("end"), listener.names[-2:]) == ([{"status": "finished"}], ["update", "end"])
     revisions = [int(event.id) for event in listener.events if event.id]
@@ -69,12 +72,12 @@ async def test_a_stream_tells_what_is_what_becomes_and_the_end(api: KnowledgeApi
 
 async def test_who_waits_hears_of_the_one_ahead(api: KnowledgeApi, db: TestDatabase) -> None:
     rig = await new_stack(db)
-    ahead, _ = await rig.deploy(), await rig.deploy()
+    ahead, _ = await deploy(rig), await deploy(rig)
     async with following(api, rig, 2) as listener:
         await listener.until("snapshot")
         before = listener.told("snapshot")[0]["blockedBy"]["message"]
         await rig.take(ahead)
-        await relay_events(db, api.bus)
+        await relay_events(db, api.outbox)
         await listener.until("update")
     shown = listener.told("update")[0]
     assert (shown["status"], shown["revision"]) == ("queued", listener.told("snapshot")[0]["revision"])
@@ -82,35 +85,31 @@ async def test_who_waits_hears_of_the_one_ahead(api: KnowledgeApi, db: TestDatab
 
 
 async def test_what_no_event_told_is_noticed_and_a_stack_that_goes_ends_it(
-    api: KnowledgeApi, db: TestDatabase, monkeypatch: pytest.MonkeyPatch
+    db: TestDatabase, nats_server: NatsServer
 ) -> None:
-    monkeypatch.setattr(lookout, "CALM_SECONDS", 0.5)
-    rig = await new_stack(db)
-    key = await rig.deploy()
-    async with following(api, rig) as listener:
-        await listener.until("snapshot")
-        run = await rig.take(key)
-        await eventually(shows(listener, "planning"))
-        await rig.report(run, planned(changes=False))
-        await eventually(lambda: listener.ended)
-    assert listener.names[-1] == "end"
-    waiting = await rig.deploy()
-    await rig.plan(waiting)
-    async with following(api, rig, 2) as gone:
-        await gone.until("snapshot")
-
-        async def work(tx: Transaction) -> None:
-            await delete_stack(tx, rig.stack_id, {})
-
-        await db.database.transact(work)
-        await eventually(lambda: gone.ended)
-    assert gone.told("removed") == [{"id": str(waiting)}]
+    async with knowledge_api(db, nats_server, calm=0.5) as api:
+        rig = await new_stack(db)
+        key = await deploy(rig)
+        async with following(api, rig) as listener:
+            await listener.until("snapshot")
+            run = await rig.take(key)
+            await eventually(shows(listener, "planning"))
+            await rig.report(run, planned(changes=False))
+            await eventually(lambda: listener.ended)
+        assert listener.names[-1] == "end"
+        waiting = await deploy(rig)
+        await rig.plan(waiting)
+        async with following(api, rig, 2) as gone:
+            await gone.until("snapshot")
+            await db.admin.execute("update locktender.stack set deleted_at = now() where id = $1", rig.stack_id)
+            await eventually(lambda: gone.ended)
+        assert gone.told("removed") == [{"id": str(waiting)}]
 
 
 async def test_a_stream_goes_on_from_the_record_while_the_bus_is_away(db: TestDatabase) -> None:
-    async with nats_rig() as nats, knowledge_api(db, NatsServer("embedded", nats.nats_url, {})) as api:
+    async with nats_rig() as nats, knowledge_api(db, NatsServer("embedded", nats.nats_url, {}), calm=0.5) as api:
         rig = await new_stack(db)
-        key = await rig.deploy()
+        key = await deploy(rig)
         async with following(api, rig) as listener:
             await listener.until("snapshot")
             await nats.kill()
@@ -130,7 +129,7 @@ async def test_many_streams_share_one_subscription_and_end_with_the_process(
 ) -> None:
     async with knowledge_api(db, nats_server, most_streams=50, heartbeat=0.3) as api:
         rig = await new_stack(db)
-        key = await rig.deploy()
+        key = await deploy(rig)
         path = await api.path(rig, "/deployments/1/stream")
         listeners = [Listener(api, path) for _ in range(50)]
         async with asyncio.TaskGroup() as group:
@@ -141,7 +140,7 @@ async def test_many_streams_share_one_subscription_and_end_with_the_process(
             await eventually(lambda: all("comment" in [e.name for e in each.events] for each in listeners))
             before = api.bus.client.stats["in_msgs"]
             await rig.take(key)
-            told = await relay_events(db, api.bus)
+            told = await relay_events(db, api.outbox)
             await eventually(lambda: all("update" in each.names for each in listeners))
             assert api.bus.client.stats["in_msgs"] - before <= told
             api.side.close()
@@ -153,7 +152,7 @@ async def test_a_deployment_is_followed_by_those_who_may_and_at_its_own_place(
     api: KnowledgeApi, db: TestDatabase
 ) -> None:
     rig = await new_stack(db)
-    await rig.deploy()
+    await deploy(rig)
     path = await api.path(rig, "/deployments/1/stream")
     for wrong in (path.replace("acme", "else"), path.replace("/1/", "/2/"), path.replace("/1/", "/x/")):
         assert (await api.http.get(wrong)).status_code == 404

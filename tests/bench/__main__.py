@@ -23,6 +23,9 @@ FIGURES = (
     "render",
     "streams",
     "analysis",
+    "lanes",
+    "tails",
+    "confirm",
 )
 
 

@@ -20,7 +20,7 @@ _TARGET = 0.02
 _TASKS = "/v1/workspaces/bench/deployment-tasks"
 
 
-class _Reader(asyncio.Protocol):
+class Reader(asyncio.Protocol):
     """Reads one stream, counts the signs of life, and knows when it was last told anything else."""
 
     def __init__(self, request: bytes) -> None:
@@ -99,21 +99,21 @@ async def _asked(system: System, connection: Connection, path: str, body: dict[s
     return json.loads(answer)
 
 
-async def _opened(system: System, tasks: Sequence[str]) -> list[_Reader]:
+async def _opened(system: System, tasks: Sequence[str]) -> list[Reader]:
     paths = [f"{_TASKS}/{task}/timeline/stream" for task in tasks]
     paths += [f"/v1/workspaces/bench/projects/p{n % _PROJECTS}/deployment-tasks/stream" for n in range(len(tasks))]
     address, loop = urlsplit(system.url), asyncio.get_running_loop()
-    readers: list[_Reader] = []
+    readers: list[Reader] = []
     for path in paths:
         request = f"GET {path} HTTP/1.1\r\nHost: {address.netloc}\r\nAuthorization: Bearer {system.token}\r\n\r\n"
-        reader = _Reader(request.encode())
+        reader = Reader(request.encode())
         await loop.create_connection(lambda reader=reader: reader, address.hostname or "", address.port or 80)
         readers.append(reader)
     note(f"{len(readers)} readers")
     return readers
 
 
-async def _all_told(readers: Sequence[_Reader]) -> bool:
+async def _all_told(readers: Sequence[Reader]) -> bool:
     return all(reader.told for reader in readers)
 
 
@@ -123,7 +123,7 @@ async def _cores(system: System, seconds: float) -> dict[str, float]:
     return cpu.shares(before, cpu.usage(system.pids()), time.monotonic() - began)
 
 
-async def _told_of_a_change(system: System, readers: Sequence[_Reader], task: str) -> dict[str, float]:
+async def _told_of_a_change(system: System, readers: Sequence[Reader], task: str) -> dict[str, float]:
     """From the request that changes a task to every reader that has to know: proof that all of them listen."""
     half = len(readers) // 2
     concerned = [readers[0], *(reader for place, reader in enumerate(readers[half:]) if place % _PROJECTS == 0)]

@@ -100,13 +100,18 @@ class RunApi:
 
     async def take(self, rig: StackRig, deployment_id: UUID, *, ttl: float = 60.0) -> HeldToken:
         """Take the pending run of a deployment over, with a token that the test knows."""
-        run = await rig.open_run(deployment_id)
-        assert run is not None
-        token = secrets.token_urlsafe(32)
-        digest = hashlib.sha256(token.encode()).digest()
-        taken = await take(rig.db.database, run["id"], owner=RUNNER, ttl=ttl, token_hash=digest)
-        assert taken is not None
-        return HeldToken(taken.lease, rig.stack_id, token)
+        return await take_run(rig, deployment_id, ttl=ttl)
+
+
+async def take_run(rig: StackRig, deployment_id: UUID, *, ttl: float = 60.0) -> HeldToken:
+    """Take the pending run of a deployment over, with a token that the test knows."""
+    run = await rig.open_run(deployment_id)
+    assert run is not None
+    token = secrets.token_urlsafe(32)
+    digest = hashlib.sha256(token.encode()).digest()
+    taken = await take(rig.db.database, run["id"], owner=RUNNER, ttl=ttl, token_hash=digest)
+    assert taken is not None
+    return HeldToken(taken.lease, rig.stack_id, token)
 
 
 @asynccontextmanager

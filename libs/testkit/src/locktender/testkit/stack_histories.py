@@ -111,14 +111,18 @@ class StackHistories(RuleBasedStateMachine):
     def cancel(self, pick: int) -> None:
         self._command(pick, lambda tx, key: request_cancel(tx, key, "ada", {}))
 
-    @rule(pick=_PICK)
-    def skip(self, pick: int) -> None:
-        self._command(pick, lambda tx, key: skip(tx, key, "ada", {}))
-
-    @rule(pick=_PICK)
-    def skip_all(self, pick: int) -> None:
+    @rule(pick=_PICK, how=st.sampled_from(["skip", "leave", "skip all", "clear"]))
+    def leave(self, pick: int, how: str) -> None:
         rig = self.rigs[pick % len(self.rigs)]
-        self.run(rig.transact(lambda tx: skip_all(tx, rig.stack_id, "ada", {})))
+        match how:
+            case "skip":
+                self._command(pick, lambda tx, key: skip(tx, key, "ada", {}), newest=True)
+            case "leave":
+                self._command(pick, lambda tx, key: confirm_skip(tx, key, "ada", {}), among=_WAITING)
+            case "skip all":
+                self.run(rig.transact(lambda tx: skip_all(tx, rig.stack_id, "ada", {})))
+            case _:
+                self.run(cancel_pending(self.db.database, "acme", ["*"], "ada", {}))
 
     @rule(pick=_PICK, ahead=st.booleans())
     def place(self, pick: int, ahead: bool) -> None:  # noqa: FBT001 - drawn
@@ -138,16 +142,8 @@ class StackHistories(RuleBasedStateMachine):
         self._command(pick, lambda tx, key: again(tx, key, "ada", narrowing=narrowing, trace={}), among=_WAITING)
 
     @rule(pick=_PICK)
-    def leave(self, pick: int) -> None:
-        self._command(pick, lambda tx, key: confirm_skip(tx, key, "ada", {}), among=_WAITING)
-
-    @rule(pick=_PICK)
     def retry(self, pick: int) -> None:
         self._command(pick, lambda tx, key: retry(tx, key, "ada", request_digest=b"d", trace={}), newest=True)
-
-    @rule()
-    def clear_the_queue(self) -> None:
-        self.run(cancel_pending(self.db.database, "acme", ["*"], "ada", {}))
 
     # -- runners
 
@@ -169,11 +165,25 @@ class StackHistories(RuleBasedStateMachine):
         if self.taken:
             self.run(self._report(self.taken[-1], DONES[ending]))
 
-    @rule(pick=_PICK)
-    def acknowledge(self, pick: int) -> None:
-        if self.taken:
-            lease = self.taken[-1 - pick % len(self.taken)].lease
-            self._attempt(self._transact(lambda tx: acknowledge(tx, lease.row_id, lease.epoch, {})))
+    @rule(pick=_PICK, then=st.sampled_from(["applied", "failed", "cancelled", "silence"]))
+    def confirm_and_carry_out(self, pick: int, then: str) -> None:
+        # As above, for what comes after a confirmation.
+        self.carry_out(pick, "changes")
+        self.confirm(pick)
+        if then == "silence":
+            self.take(pick)
+        else:
+            self.carry_out(pick, then)
+
+    @rule(pick=_PICK, asked=st.booleans())
+    def stop(self, pick: int, asked: bool) -> None:  # noqa: FBT001 - drawn
+        """The runner says that it stops, whether or not somebody wants that."""
+        if not self.taken:
+            return
+        run = self.taken[-1 - pick % len(self.taken)]
+        if asked:
+            self._attempt(self._transact(lambda tx: request_cancel(tx, run.row["deployment_id"], "ada", {})))
+        self._attempt(self._transact(lambda tx: acknowledge(tx, run.lease.row_id, run.lease.epoch, {})))
 
     @rule()
     def renew(self) -> None:
@@ -209,13 +219,11 @@ class StackHistories(RuleBasedStateMachine):
 
     # -- time
 
-    @rule(seconds=st.sampled_from([6, 41, 61, 301]))
-    def wait(self, seconds: int) -> None:
+    @rule(seconds=st.sampled_from([0, 6, 41, 61, 301]), sweeps=st.booleans())
+    def wait(self, seconds: int, sweeps: bool) -> None:  # noqa: FBT001 - drawn
         self.run(self.db.advance(seconds))
-
-    @rule()
-    def reaper_pass(self) -> None:
-        self.run(self._sweep())
+        if sweeps:
+            self.run(self._sweep())
 
     @invariant()
     def the_rules_hold(self) -> None:
@@ -241,6 +249,10 @@ class StackHistories(RuleBasedStateMachine):
             await new_stack(self.db, auto_approve="auto", runner_group=name),
             await new_stack(self.db, auto_approve="non_destructive"),
         ]
+        # Somebody waits from the beginning on, so that no history is spent on making the first ones.
+        for rig in self.rigs:
+            for mode in (DeploymentMode.PLAN, DeploymentMode.REFRESH):
+                await rig.deploy(mode)
         self.lanes = await lanes(self.db.admin)
 
     async def _transact(self, work: Callable[[Transaction], Awaitable[T]]) -> T:

@@ -16,6 +16,8 @@ T = TypeVar("T")
 _LOST = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
+    # The server's last words came in between two statements, and the next one was asked for before the line closed.
+    asyncpg.InternalClientError,
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,

@@ -5,13 +5,14 @@ The framework's own is not used: it loses patterns and closed objects, and knows
 
 import json
 from functools import cache
+from http import HTTPStatus
 from typing import Any
 
 from litestar import Request, Response, get
 from litestar.handlers import HTTPRouteHandler
 from pydantic.json_schema import models_json_schema
 
-from locktender.api.http.operations import JSON, SSE, Answer, Operation
+from locktender.api.http.operations import JSON, Answer, Operation
 from locktender.api.http.problems import MEDIA_TYPE
 from locktender.api.parts import OPERATIONS, PARTS
 from locktender.contracts.deployments.canvas import PlaceCanvas
@@ -40,6 +41,7 @@ from locktender.contracts.kernel.problems import Problem
 Json = dict[str, Any]
 
 _TEXT: Json = {"type": "string"}
+_OBJECT: Json = {"type": "object"}
 _BYTES: Json = {"type": "string", "format": "binary"}
 _NAME: Json = {"type": "string", "pattern": NAME_PATTERN, "maxLength": 63}
 _STATUSES: Json = {"type": "string", "enum": [status.value for status in TaskStatus]}
@@ -98,12 +100,16 @@ def _operation(operation: Operation) -> Json:
     if operation.body is not None:
         described["requestBody"] = {"required": True, "content": {JSON: {"schema": _ref(operation.body)}}}
     if operation.bytes_body is not None:
-        described["requestBody"] = {"required": True, "content": {operation.bytes_body: {"schema": _BYTES}}}
+        schema = _OBJECT if operation.bytes_body == JSON else _BYTES
+        content = {operation.bytes_body: {"schema": schema}}
+        described["requestBody"] = {"required": not operation.may_be_empty, "content": content}
     return described
 
 
 def _success(answer: Answer) -> Json:
-    schema = _TEXT if answer.media_type == SSE else {"type": "object"}
+    if answer.status == HTTPStatus.NO_CONTENT:
+        return {"description": answer.description}
+    schema = _OBJECT if answer.media_type == JSON else _TEXT
     described: Json = {
         "description": answer.description,
         "content": {answer.media_type: {"schema": schema if answer.schema is None else _ref(answer.schema)}},

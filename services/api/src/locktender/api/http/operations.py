@@ -34,7 +34,8 @@ class Answer:
 class Operation:
     """One method at one address. `parameters` name components; `guarded` ones need a token and a grant.
 
-    `body` names the component of a JSON body; `bytes_body` is the media type of one that is no JSON.
+    `body` names the component of a JSON body; `bytes_body` is the media type of one that is passed on as it is, which
+    `may_be_empty` says need not be there.
     """
 
     method: str
@@ -46,6 +47,7 @@ class Operation:
     parameters: tuple[str, ...] = ()
     body: str | None = None
     bytes_body: str | None = None
+    may_be_empty: bool = False
     guarded: bool = True
 
     def all_problems(self) -> tuple[Problem, ...]:

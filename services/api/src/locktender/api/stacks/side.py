@@ -19,12 +19,16 @@ from locktender.api.http.tracing import Tracing
 from locktender.api.settings import ApiSettings
 from locktender.api.stacks.deploying.side import CommandSideGiven, command_routes
 from locktender.api.stacks.described import PARTS
+from locktender.api.stacks.inventory.analyses import Analyses
+from locktender.api.stacks.inventory.controller import InventoryRoutes
+from locktender.api.stacks.inventory.queries import InventoryQueries
 from locktender.api.stacks.logs.tails import LogTails
 from locktender.api.stacks.reading.queries import DeploymentReading
 from locktender.api.stacks.reading_side import stack_reading_handlers
 from locktender.api.stacks.remote.side import remote_handlers
 from locktender.api.stacks.runs.bodies import Room
 from locktender.api.stacks.runs.side import RunSideGiven, open_runs
+from locktender.api.stacks.watching.side import WatchSide, open_watching
 from locktender.contracts.kernel.problems import Problem
 from locktender.integrations.objects.cipher import Cipher
 from locktender.integrations.objects.keys import KeyRing
@@ -40,15 +44,15 @@ _REF_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class StackSide:
-    """The routes, and the streams of logs, where there are any."""
+    """The routes, and what ends their streams."""
 
     handlers: list[HTTPRouteHandler]
-    tails: LogTails | None
+    streams: tuple[WatchSide | LogTails, ...] = ()
 
     def close(self) -> None:
         """End the streams, so that the server can drain."""
-        if self.tails is not None:
-            self.tails.close()
+        for each in self.streams:
+            each.close()
 
 
 @asynccontextmanager
@@ -69,32 +73,39 @@ async def open_stacks(
     """
     settings = service.settings
     if settings.objects.url is None or settings.objects.keys is None:
-        yield StackSide([_off(operation) for part in PARTS for operation in part.operations], None)
+        yield StackSide([_off(operation) for part in PARTS for operation in part.operations])
         return
     keys = KeyRing.parse(settings.objects.keys.get_secret_value())
     store = ObjectStore.open(settings.objects.url, keys, most_bytes=settings.stack_runs.largest)
     tracing, cursors = Tracing(exported=settings.otlp_endpoint is not None), Cursors(key)
-    reading = stack_reading_handlers(
+    reading = DeploymentReading(database, cursors, settings.stacks)
+    shown = stack_reading_handlers(
         database=database, gate=gate, cipher=Cipher(keys), cursors=cursors, bus=service.bus, limits=settings.limits,
         tracing=tracing, deadlines=settings.stacks, schemes=settings.stack_git_schemes,
     )  # fmt: skip
-    commands = command_routes(
-        CommandSideGiven(
-            database=database, bus=service.bus, store=store, keys=keys, gate=gate, digests=Digests(key),
-            snapshots=DeploymentReading(database, cursors, settings.stacks).one, requests=RequestRecord(database),
-            git=replace(NORMAL, seconds=_REF_SECONDS, schemes=settings.stack_git_schemes),
-            room=Room(settings.stack_runs), tracing=tracing, archive_bytes=settings.stack_runs.archive_bytes,
-            body_seconds=settings.limits.body_seconds,
-        )
-    )  # fmt: skip
+    inventory = InventoryRoutes(gate=gate, queries=InventoryQueries(database, Analyses(store)))
     remote = remote_handlers(database, service.bus, gate, tracing, settings.stacks)
     given = RunSideGiven(
         database=database, bus=service.bus, clock=service.clock, store=store, keys=keys, gate=gate, cursors=cursors,
         public_url=settings.public_url, deadlines=settings.stacks, tracing=tracing, limits=settings.stack_runs,
         heartbeat=settings.limits.heartbeat_seconds, most_streams=settings.limits.max_streams,
     )  # fmt: skip
-    async with open_runs(given) as runs:
-        yield StackSide([*reading, *commands, *remote, *runs.handlers], runs.tails)
+    watched = open_watching(
+        database=database, bus=service.bus, clock=service.clock, gate=gate, reading=reading,
+        heartbeat=settings.limits.heartbeat_seconds, most_streams=settings.limits.max_streams,
+    )  # fmt: skip
+    async with open_runs(given) as runs, watched as watching:
+        commands = command_routes(
+            CommandSideGiven(
+                database=database, bus=service.bus, store=store, keys=keys, gate=gate, digests=Digests(key),
+                snapshots=reading.one, requests=RequestRecord(database), tell_ended=runs.tails.tell_ended,
+                git=replace(NORMAL, seconds=_REF_SECONDS, schemes=settings.stack_git_schemes),
+                room=Room(settings.stack_runs), tracing=tracing, archive_bytes=settings.stack_runs.archive_bytes,
+                body_seconds=settings.limits.body_seconds,
+            )
+        )  # fmt: skip
+        routes = [*shown, *inventory.handlers(), *commands, *remote, *runs.handlers, *watching.handlers]
+        yield StackSide(routes, (runs.tails, watching))
 
 
 def _off(operation: Operation) -> HTTPRouteHandler:

@@ -1,17 +1,14 @@
 """Who may command which stacks: decided by the grants first, then by the project of the stack."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from uuid import UUID
 
-from locktender.api.http.auth import Gate
-from locktender.api.http.authorize import ANY, Kind, Principal, Verb
+from locktender.api.http.auth import Gate, forbidden
+from locktender.api.http.authorize import Decision, Kind, Principal, Verb, authorize
 from locktender.api.http.gated import HttpRequest
-from locktender.api.http.problems import ProblemError
 from locktender.api.stacks.admitted import number_of, stack_of, workspace_of
 from locktender.contracts.kernel.errors import NotFound
-from locktender.contracts.kernel.problems import Problem
 from locktender.storage.kernel.database import Database, Row, Transaction
 from locktender.storage.stacks.lane import locked
 from locktender.storage.stacks.reads import StackReads
@@ -39,6 +36,15 @@ class Admitted:
     def stack_id(self) -> UUID:
         """Its incarnation."""
         return self.row["id"]
+
+    def demand(self, verb: Verb) -> None:
+        """Go on only if they may do this to the stack as well.
+
+        Raises:
+            ProblemError: they may not.
+        """
+        if authorize(self.by, self.workspace, Kind.STACK, verb, self.row["project"]) is not Decision.ALLOWED:
+            raise forbidden(verb)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,7 @@ class StackAdmission:
 
         row = await self._database.transact(work)
         if not any(fnmatchcase(row["project"], pattern) for pattern in patterns):
-            raise _forbidden(verbs)
+            raise forbidden(*verbs)
         return Admitted(by, row)
 
     async def target(self, request: HttpRequest, admitted: Admitted, trace: dict[str, str]) -> Target:
@@ -104,30 +110,4 @@ class StackAdmission:
         Raises:
             ProblemError: no valid token, a foreign workspace, or verbs that no grant includes.
         """
-        refused = _forbidden(verbs)
-        for verb in verbs:
-            try:
-                by = await self._gate.admit(request, Kind.STACK, verb)
-            except ProblemError as error:
-                if error.problem is not Problem.FORBIDDEN:
-                    raise
-                continue
-            return by, patterns_of(by, workspace_of(request), verbs)
-        raise refused
-
-
-def patterns_of(by: Principal, workspace: str, verbs: Collection[Verb]) -> tuple[str, ...]:
-    """The projects of a workspace in which somebody may do any of `verbs` to stacks, as their grants spell them."""
-    wanted = {ANY, *verbs}
-    names = [
-        grant.name
-        for grant in by.grants
-        if grant.workspace in {ANY, workspace}
-        and grant.kind in {ANY, Kind.STACK}
-        and not grant.verbs.isdisjoint(wanted)
-    ]
-    return tuple(dict.fromkeys(names))
-
-
-def _forbidden(verbs: Collection[Verb]) -> ProblemError:
-    return ProblemError(Problem.FORBIDDEN, f"your grants in this workspace do not include to {' or '.join(verbs)}")
+        return await self._gate.scope(request, Kind.STACK, *verbs)

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from uuid import UUID
 
 import structlog
 
@@ -12,7 +13,7 @@ from locktender.api.stacks.deciding.conflicts import NotCancellable, Snapshots, 
 from locktender.api.stacks.runs.variables import open_variables, variables_digest
 from locktender.contracts.kernel import subjects
 from locktender.contracts.kernel.errors import Unavailable
-from locktender.contracts.stacks.flow import DeploymentStatus, RunStatus
+from locktender.contracts.stacks.flow import STACK_RUN, DeploymentStatus, RunStatus
 from locktender.contracts.stacks.policy import CancelShape
 from locktender.contracts.stacks.views import DeploymentView
 from locktender.contracts.stacks.wire import Narrowing
@@ -29,6 +30,8 @@ from locktender.storage.stacks.skip import skip
 
 _log = structlog.stdlib.get_logger(__name__)
 
+TellEnded = Callable[[UUID], Awaitable[None]]
+"""Wakes whoever follows the log of a run that has ended. May be lost."""
 Satisfied = Callable[[DeploymentView], bool]
 Work = Callable[[Transaction], Awaitable[bool]]
 """A command as a transaction; whether it changed anything."""
@@ -43,13 +46,21 @@ class Decisions:
     """
 
     def __init__(
-        self, *, database: Database, cipher: Cipher, digest_key: bytes, snapshots: Snapshots, bus: Bus
+        self,
+        *,
+        database: Database,
+        cipher: Cipher,
+        digest_key: bytes,
+        snapshots: Snapshots,
+        bus: Bus,
+        tell_ended: TellEnded,
     ) -> None:
         self._database = database
         self._cipher = cipher
         self._digest_key = digest_key
         self._snapshots = snapshots
         self._bus = bus
+        self._tell_ended = tell_ended
 
     async def confirm(self, target: Target, plan_digest: str) -> DeploymentView:
         """Apply exactly the plan of this digest.
@@ -136,16 +147,24 @@ class Decisions:
             if not wanted(await self._current(target)):
                 raise
             changed = True
+        current = await self._current(target)
         if changed:
             self._bus.poke("outbox")
             if audited is not None:
                 audit(
                     audited, actor=target.by, workspace=target.workspace, stack=target.stack, deployment=target.number
                 )
-        return await self._current(target)
+            await self._tell_readers(current)
+        return current
 
     async def _current(self, target: Target) -> DeploymentView:
         return await self._snapshots(target.workspace, target.stack, target.number)
+
+    async def _tell_readers(self, view: DeploymentView) -> None:
+        """Whoever follows the log of a run that this decision has ended need not wait for their next look."""
+        last = view.stages[-1].run if view.stages else None
+        if last is not None and last.status in STACK_RUN.terminal:
+            await self._tell_ended(last.id)
 
     async def _tell_runner(self, view: DeploymentView) -> None:
         """Save a runner its poll. The row is what counts, so nothing here may fail the cancel."""

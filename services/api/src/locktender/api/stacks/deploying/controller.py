@@ -20,6 +20,7 @@ from locktender.api.stacks.deploying.retrying import RetryDeployment
 from locktender.api.stacks.runs.bodies import Room
 from locktender.contracts.kernel.problems import Problem
 from locktender.contracts.stacks.requests import DeploymentCreate, LocalPlan, RunCommand
+from locktender.contracts.stacks.vocabulary import DeploymentMode
 
 ARCHIVE = STACK + "/source-archives/{sha256:str}"
 
@@ -97,10 +98,11 @@ class DeployingRoutes:
             return _answer(await self._deploy.plan_tree(_order(request, admitted, trace), given))
 
     async def retry(self, request: HttpRequest) -> ASGIApp:
-        """The same, once more."""
-        admitted = await self._admission.stack(request, Verb.DEPLOY)
+        """The same, once more; what it takes to make a new one, it takes to make one again."""
+        admitted = await self._admission.stack(request, Verb.DEPLOY, Verb.RUN_COMMAND)
         with self._tracing.span("stack_deployment.retry", request.headers) as trace:
             target = await self._admission.target(request, admitted, trace)
+            admitted.demand(Verb.RUN_COMMAND if target.mode == DeploymentMode.RAW else Verb.DEPLOY)
             return _answer(await self._retry(_order(request, admitted, trace), target))
 
     async def upload(self, request: HttpRequest) -> ASGIApp:

@@ -3,6 +3,7 @@
 from locktender.api.stacks.deciding.audit import audit
 from locktender.api.stacks.deploying.pins import Pin, Pins
 from locktender.api.stacks.deploying.repeats import Made, Repeats, StackOrder
+from locktender.api.stacks.runs.variables import script_place
 from locktender.contracts.kernel.errors import Unavailable
 from locktender.contracts.kernel.ids import new_id
 from locktender.contracts.stacks.requests import DeploymentCreate, LocalPlan, NarrowedRequest, RunCommand
@@ -93,7 +94,7 @@ class DeployStack:
             created_by=order.on.by.name,
             request_digest=digest,
             narrowing=narrowing or Narrowing(),
-            raw_script=None if script is None else self._cipher.seal(f"script/{key}", script),
+            raw_script=None if script is None else self._cipher.seal(script_place(key), script),
             note=note,
             idempotency_key=order.key,
         )

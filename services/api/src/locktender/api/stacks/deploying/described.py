@@ -4,7 +4,7 @@ from typing import Any
 
 from locktender.api.http.operations import Answer, Operation, Part
 from locktender.api.stacks.deciding.described import DEPLOYMENT, DEPLOYMENTS
-from locktender.api.stacks.deploying.archives import SourceArchive
+from locktender.api.stacks.deploying.archives import GZIP, SourceArchive
 from locktender.contracts.kernel.problems import Problem
 from locktender.contracts.stacks.requests import DeploymentCreate, LocalPlan, RunCommand
 from locktender.contracts.stacks.views import DeploymentView
@@ -52,6 +52,7 @@ PART = Part(
             problems=(
                 Problem.INVALID_REQUEST, Problem.SOURCE_REFUSED, Problem.TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE,
             ),
+            bytes_body=GZIP,
         ),
     ),
     models=(

@@ -11,7 +11,7 @@ from locktender.api.stacks.deciding.admission import StackAdmission
 from locktender.api.stacks.deciding.bulk import BulkSkips
 from locktender.api.stacks.deciding.conflicts import Snapshots
 from locktender.api.stacks.deciding.controller import DecidingRoutes
-from locktender.api.stacks.deciding.decisions import Decisions
+from locktender.api.stacks.deciding.decisions import Decisions, TellEnded
 from locktender.api.stacks.deploying.archives import SourceArchives
 from locktender.api.stacks.deploying.controller import DeployingRoutes
 from locktender.api.stacks.deploying.deploy import DeployStack
@@ -35,6 +35,7 @@ class CommandSideGiven:
     Attributes:
         snapshots: the deployment that every command answers with.
         requests: the record of idempotency keys.
+        tell_ended: wakes whoever follows the log of a run that a decision has ended.
         git: bounds of finding a ref; a request waits for it, so its deadline is short.
         archive_bytes: the largest archive of a source.
         body_seconds: until a body of JSON has arrived.
@@ -48,6 +49,7 @@ class CommandSideGiven:
     digests: Digests
     snapshots: Snapshots
     requests: MadeRequests
+    tell_ended: TellEnded
     git: GitLimits
     room: Room
     tracing: Tracing
@@ -65,7 +67,7 @@ def command_routes(given: CommandSideGiven) -> list[HTTPRouteHandler]:
         deploy=DeployStack(
             pins=Pins(archives=archives, cipher=cipher, limits=given.git), repeats=repeats, cipher=cipher
         ),
-        retry=RetryDeployment(repeats=repeats, snapshots=given.snapshots),
+        retry=RetryDeployment(repeats=repeats, snapshots=given.snapshots, cipher=cipher),
         archives=archives,
         room=given.room,
         archive_bytes=given.archive_bytes,
@@ -76,9 +78,9 @@ def command_routes(given: CommandSideGiven) -> list[HTTPRouteHandler]:
         admission=admission,
         decisions=Decisions(
             database=given.database, cipher=cipher, digest_key=digest_key(given.keys), snapshots=given.snapshots,
-            bus=given.bus,
+            bus=given.bus, tell_ended=given.tell_ended,
         ),
-        bulk=BulkSkips(database=given.database, bus=given.bus),
+        bulk=BulkSkips(database=given.database, bus=given.bus, tell_ended=given.tell_ended),
         body_seconds=given.body_seconds,
         tracing=given.tracing,
     )  # fmt: skip

@@ -77,5 +77,5 @@ def _commit(row: Row) -> CommitView:
     said: dict[str, Any] = json.loads(row["commit"])
     return CommitView(
         id=row["commit_sha"], subject=said.get("subject"), author=said.get("author"),
-        authored_at=said.get("authoredAt"), ref=said.get("ref"),
+        authored_at=said.get("authoredAt"), ref=said.get("ref"), head=said.get("head"), dirty=said.get("dirty"),
     )  # fmt: skip

@@ -3,7 +3,6 @@
 from typing import Any
 
 from locktender.api.http.operations import Answer, Operation, Part
-from locktender.api.stacks.runs.bodies import BYTES
 from locktender.api.stacks.runs.described import RUN
 from locktender.contracts.kernel.ids import NAME_PATTERN
 from locktender.contracts.kernel.problems import Problem
@@ -33,14 +32,14 @@ PART = Part(
             "post", GROUPS + "/poll", "pollRuns", "Ask for a run; the token of the runner group is the bearer token",
             (
                 Answer(200, "A run is promised to this runner: accept it in time.", "Offer"),
-                Answer(204, "Nothing waits for this runner.", media_type=BYTES),
+                Answer(204, "Nothing waits for this runner."),
             ),
             problems=(*_BODY, Problem.NOT_FOUND), body="PollRuns", guarded=False,
         ),
         Operation(
             "post", GROUPS + "/dispatch-failed", "reportDispatchFailed",
             "Say that no runner could be started for an offer; its run fails",
-            (Answer(204, "The run has failed.", media_type=BYTES),),
+            (Answer(204, "The run has failed."),),
             problems=(*_BODY, Problem.NOT_FOUND, Problem.NOT_ASSIGNED), parameters=("Traceparent",),
             body="DispatchFailed", guarded=False,
         ),
@@ -69,7 +68,7 @@ PART = Part(
         ),
         Operation(
             "delete", POOL, "deleteRunnerGroup", "Remove a runner group that nothing needs any more",
-            (Answer(204, "It is gone, and its token is void.", media_type=BYTES),), problems=(Problem.GROUP_IN_USE,),
+            (Answer(204, "It is gone, and its token is void."),), problems=(Problem.GROUP_IN_USE,),
         ),
         Operation(
             "delete", POOL + "/runners/{runnerId}", "deleteRunner",

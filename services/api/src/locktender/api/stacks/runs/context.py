@@ -7,7 +7,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from locktender.api.stacks.runs.gate import HeldRun
-from locktender.api.stacks.runs.variables import OpenVariable, open_variables, variables_digest
+from locktender.api.stacks.runs.variables import OpenVariable, open_variables, script_place, variables_digest
 from locktender.contracts.kernel.errors import Finding, NotFound, Pointer, Rejected
 from locktender.contracts.kernel.ids import Workspace
 from locktender.contracts.stacks.patience import StackDeadlines
@@ -96,7 +96,7 @@ class RunContexts:
         if row["git_token"] is not None:
             held["gitToken"] = self._cipher.open(f"git-token/{run.claim.stack_id}", row["git_token"]).decode()
         if row["raw_script"] is not None:
-            held["script"] = self._cipher.open(f"script/{run.row['deployment_id']}", row["raw_script"]).decode()
+            held["script"] = self._cipher.open(script_place(run.row["deployment_id"]), row["raw_script"]).decode()
         return json.dumps(held).encode()
 
     def _backend(self, stack_id: UUID, reached_at: str) -> StateBackend:

@@ -56,15 +56,15 @@ PART = Part(
             "post", RUN + "/log", "appendRunLog", "Keep a piece of the log, up to 256 KiB of bytes",
             (Answer(200, "Where the next piece begins. A repeat is answered, and not doubled.", "LogAccepted"),),
             problems=(*_HELD, Problem.ALREADY_KEPT, Problem.LOG_GAP, Problem.TOO_LARGE), parameters=("LogStart",),
-            guarded=False,
+            bytes_body=BYTES, guarded=False,
         ),
         Operation(
             "put", _ARTIFACT, "putRunArtifact", "Keep a file of the run; it is written once",
-            (Answer(204, "It is kept.", media_type=BYTES),),
+            (Answer(204, "It is kept."),),
             problems=(
                 *_HELD, Problem.FORBIDDEN, Problem.METHOD_NOT_ALLOWED, Problem.ALREADY_KEPT, Problem.TOO_LARGE,
             ),
-            guarded=False,
+            bytes_body=BYTES, guarded=False,
         ),
         Operation(
             "get", _ARTIFACT, "getRunArtifact", "A file that the run takes",

@@ -61,3 +61,8 @@ def _opened(cipher: Cipher, stack_id: UUID, row: Row) -> OpenVariable:
         return OpenVariable(row["kind"], row["name"], row["value"], sensitive=False)
     plain = cipher.open(place_of(stack_id, row["kind"], row["name"]), row["sealed"]).decode()
     return OpenVariable(row["kind"], row["name"], plain, sensitive=True)
+
+
+def script_place(deployment_id: UUID) -> str:
+    """What the script of a deployment is sealed for."""
+    return f"script/{deployment_id}"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from locktender.api.http.operations import Answer, Operation, Part
+from locktender.api.http.operations import JSON, Answer, Operation, Part
 from locktender.contracts.kernel.ids import NAME_PATTERN
 from locktender.contracts.kernel.problems import Problem
 from locktender.contracts.stacks.states import StateVersion, StateVersionPage, UnlockState
@@ -46,7 +46,7 @@ PART = Part(
             problems=(
                 *_HELD, Problem.FORBIDDEN, Problem.STATE_CONFLICT, Problem.STATE_LOCKED, Problem.TOO_LARGE,
             ),
-            parameters=("LockId",), guarded=False,
+            parameters=("LockId",), bytes_body=JSON, guarded=False,
         ),
         Operation(
             "delete", BACKEND, "deleteState", "Terraform's `http` backend: always refused",
@@ -55,18 +55,20 @@ PART = Part(
         Operation(
             "post", BACKEND + "/lock", "lockState", "Terraform's `http` backend: take the lock",
             (_DONE, Answer(423, "Somebody else holds it: what they said of themselves.")),
-            problems=(*_HELD, Problem.FORBIDDEN, Problem.TOO_LARGE), guarded=False,
+            problems=(*_HELD, Problem.FORBIDDEN, Problem.TOO_LARGE), bytes_body=JSON, guarded=False,
         ),
         Operation(
             "post", BACKEND + "/unlock", "unlockState", "Terraform's `http` backend: give the lock back",
             (_DONE, Answer(423, "It is not this one, or not of this run.")),
-            problems=(*_HELD, Problem.FORBIDDEN, Problem.TOO_LARGE), guarded=False,
+            problems=(*_HELD, Problem.FORBIDDEN, Problem.TOO_LARGE), bytes_body=JSON, may_be_empty=True,
+            guarded=False,
         ),
         Operation("get", STATE, "getState", "Read the state that counts. It may hold secrets", (_CONTENT,)),
         Operation(
             "put", STATE, "importState", "Make a local state the one that counts",
             (Answer(200, "The version that counts now.", "StateVersion"),),
             problems=(Problem.INVALID_REQUEST, *_WRITES, Problem.TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE),
+            bytes_body=JSON,
         ),
         Operation(
             "get", STATE + "/versions", "listStateVersions", "List the versions of a state, newest first, and its lock",

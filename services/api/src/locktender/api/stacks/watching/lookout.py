@@ -24,10 +24,11 @@ Marks = Callable[[Sequence[UUID]], Awaitable[dict[UUID, Mark]]]
 class Lookout:
     """Rings where the record has moved on since the look before. A process without streams asks nothing."""
 
-    def __init__(self, marks: Marks, bells: Bells, clock: Clock) -> None:
+    def __init__(self, marks: Marks, bells: Bells, clock: Clock, *, calm: float = CALM_SECONDS) -> None:
         self._marks = marks
         self._bells = bells
         self._clock = clock
+        self._calm = calm
         self._watching: dict[UUID, set[Bell]] = {}
         self._seen: dict[UUID, Mark | None] = {}
 
@@ -47,7 +48,7 @@ class Lookout:
     async def run(self) -> None:
         """Look again and again, until cancelled."""
         while True:
-            await self._clock.sleep(CALM_SECONDS if self._bells.connected else LOST_SECONDS)
+            await self._clock.sleep(self._calm if self._bells.connected else LOST_SECONDS)
             try:
                 await self._look()
             except Exception as error:  # noqa: BLE001 - the streams say it, and the next look may succeed

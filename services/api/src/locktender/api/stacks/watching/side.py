@@ -12,7 +12,7 @@ from locktender.api.stacks.reading.queries import DeploymentReading
 from locktender.api.stacks.watching.bells import Bells, open_bells
 from locktender.api.stacks.watching.controller import WatchRoutes
 from locktender.api.stacks.watching.follow import DeploymentWatch, Watched
-from locktender.api.stacks.watching.lookout import Lookout
+from locktender.api.stacks.watching.lookout import CALM_SECONDS, Lookout
 from locktender.contracts.kernel.clock import Clock
 from locktender.contracts.stacks.views import DeploymentView
 from locktender.runtime.bus import Bus
@@ -42,6 +42,7 @@ async def open_watching(
     reading: DeploymentReading,
     heartbeat: float,
     most_streams: int,
+    calm: float = CALM_SECONDS,
 ) -> AsyncGenerator[WatchSide]:
     """The streams for the life of a process.
 
@@ -53,6 +54,7 @@ async def open_watching(
         reading: what the record says of a deployment.
         heartbeat: seconds between two signs of life of a stream.
         most_streams: streams at the same time.
+        calm: seconds after which a change whose event was lost is noticed.
     """
 
     async def read(watched: Watched) -> DeploymentView:
@@ -62,7 +64,7 @@ async def open_watching(
         return await marks(database, deployments)
 
     async with open_bells(bus, clock, most=most_streams) as (bells, group):
-        lookout = Lookout(marks_of, bells, clock)
+        lookout = Lookout(marks_of, bells, clock, calm=calm)
         watch = DeploymentWatch(
             flights=Flights(group, read), bells=bells, lookout=lookout, clock=clock, heartbeat=heartbeat
         )
