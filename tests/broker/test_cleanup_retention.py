@@ -24,6 +24,8 @@ from locktender.testkit.outbox_rows import all_published, revisions
 from locktender.testkit.servers import NatsServer
 from locktender.testkit.service_rig import Running, StopAt, running, stored
 
+pytestmark = pytest.mark.takes(seconds=25)
+
 RETENTION = 30 * 86_400.0
 
 

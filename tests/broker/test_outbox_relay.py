@@ -18,6 +18,8 @@ from locktender.testkit.outbox_rows import add_events, all_published, revisions,
 from locktender.testkit.proxy import TcpProxy
 from locktender.testkit.service_rig import StopAt, running, stored
 
+pytestmark = pytest.mark.takes(seconds=15)
+
 
 @pytest.fixture
 async def rig() -> AsyncGenerator[NatsRig]:

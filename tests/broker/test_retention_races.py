@@ -20,13 +20,14 @@ from locktender.contracts.kernel.lease import Lease
 from locktender.reaper.settings import ReaperSettings
 from locktender.storage.cleanup.writes import CleanupWrites
 from locktender.storage.deployments.retention import Retention
-from locktender.storage.deployments.writes import DeploymentWrites
 from locktender.testkit import rows
 from locktender.testkit.api import RunningApi, ServerEvent, relay_events, running_api
 from locktender.testkit.database import TestDatabase
 from locktender.testkit.nats_rig import NatsRig, eventually, nats_rig
 from locktender.testkit.proxy import TcpProxy
 from locktender.testkit.servers import NatsServer
+
+pytestmark = pytest.mark.takes(seconds=12)
 
 DAYS_30 = 30 * 86_400.0
 PROJECT = "/v1/workspaces/acme/projects/shop/deployment-tasks/stream"
@@ -200,7 +201,7 @@ async def test_the_stream_of_a_task_that_is_removed_under_it_ends_and_says_nothi
         for number, lease in enumerate(leases):
             await repeat_event(api, lease.row_id, "applying", 3)
             await asyncio.sleep(0.01 * (number % 5))
-            await DeploymentWrites(db.database).complete(lease, rows.told(), timeline=rows.TIMELINE)
+            await db.writes.complete(lease, rows.told(), timeline=rows.TIMELINE)
             assert await purged(db, lease.row_id) == {"removed": 1}
             await relay_events(db, api.bus)
             await repeat_event(api, lease.row_id)

@@ -21,6 +21,8 @@ from locktender.testkit.nats_rig import eventually
 from locktender.testkit.runner import Seen, TaskBench, task_bench
 from locktender.testkit.servers import NatsServer
 
+pytestmark = pytest.mark.takes(seconds=25)
+
 CORE = "/api/v1/namespaces/default"
 PASSWORD = {"admin_password": "open sesame"}
 SHOP = """\

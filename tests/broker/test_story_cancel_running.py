@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 from uuid import UUID
 
@@ -31,6 +31,7 @@ class Rig:
     api: RunningApi
     bench: TaskBench
     cluster: SandboxCluster
+    tasks: list[str] = field(default_factory=list[str])
 
     async def deploy(self, manifests: str) -> UUID:
         """A deployment, asked for as a person does, and on its way to a runner."""
@@ -39,6 +40,7 @@ class Rig:
             target={"project": "shop", "namespace": "default"},
         )  # fmt: skip
         task = UUID(made["task"]["id"])
+        self.tasks.append(str(task))
         await self.bench.hint(task, "direct")
         return task
 
@@ -63,11 +65,14 @@ class Rig:
             raise AssertionError(f"the run never got there: {await self.shown(task)}") from None
 
     async def effects(self) -> list[str]:
-        """What was really changed in the cluster, in order."""
+        """What was really changed in the cluster, in order.
+
+        By the runs of this test: a request that an earlier one gave up may still be carried out, much later.
+        """
         return [
             f"{entry['verb']} {entry['name']}"
             for entry in await self.cluster.ledger()
-            if entry["task"] and not entry["dryRun"]
+            if entry["task"] in self.tasks and not entry["dryRun"]
         ]
 
 

@@ -18,7 +18,7 @@ from locktender.testkit.searching import Heard, assert_search_works, everywhere,
 from locktender.testkit.system import SystemRig, running_system, tasks
 from locktender.testkit.workloads import manifests, unique
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.takes(seconds=45)]
 
 _DATA, _STRING, _AWKWARD, _SHORT = token("data"), token("string"), awkward("awkward"), short()
 _REGISTRY, _COPY, _ECHO = token("registry"), token("copy"), awkward("echo")

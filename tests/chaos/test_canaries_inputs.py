@@ -17,7 +17,7 @@ from locktender.testkit.searching import Heard, assert_search_works, at_rest, ev
 from locktender.testkit.system import SystemRig, running_system, tasks
 from locktender.testkit.workloads import manifests, template, unique
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.takes(seconds=60)]
 
 _CREATED, _TITLE, _SUBMITTED, _EXTRA = token("created"), awkward("title"), awkward("submitted"), token("extra")
 _ECHO, _AGAIN, _FORM, _ASKED = awkward("echo"), token("again"), token("form"), awkward("asked")

@@ -24,7 +24,7 @@ from locktender.testkit.system import PATIENCE, SystemRig, running_system, tasks
 from locktender.testkit.truth import assert_told_in_order, assert_true, told
 from locktender.testkit.workloads import manifests, unique
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.timeout(240), pytest.mark.takes(seconds=100)]
 
 AMID = ("runner.before-apply", "runner.after-effect")
 WITH_SECRET = {"api.before-insert", "api.after-insert", "runner.after-claim", "runner.after-outcome"}

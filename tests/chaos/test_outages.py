@@ -13,7 +13,7 @@ from locktender.testkit.system import PATIENCE, SystemRig, running_system
 from locktender.testkit.truth import assert_told_in_order, assert_true
 from locktender.testkit.workloads import manifests, unique
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.timeout(240), pytest.mark.takes(seconds=60)]
 
 _LIVE = 8
 

@@ -29,7 +29,7 @@ _PASSWORD = token("storm")
 # An API takes the credentials of all waiting tasks with it, so little else would happen if it died as often.
 _TARGETS = {"runner": 4, "outbox": 3, "reaper": 2, "cleanup": 1, "api": 1}
 
-pytestmark = pytest.mark.timeout(_SECONDS + 300)
+pytestmark = [pytest.mark.timeout(_SECONDS + 300), pytest.mark.takes(seconds=60)]
 
 
 @pytest.fixture(scope="module")

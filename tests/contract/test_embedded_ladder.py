@@ -13,6 +13,8 @@ from locktender.embedded.child import eventually
 from locktender.testkit import servers
 from locktender.testkit.embedded_rig import add_row, rows, runs
 
+pytestmark = pytest.mark.takes(seconds=20)
+
 
 def test_a_server_named_in_the_environment_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LOCKTENDER_TEST_DATABASE_URL", "postgresql://me:secret@db:5432/main")

@@ -15,6 +15,8 @@ from locktender.embedded.postgres import PostgresSettings, PostgresSupervisor
 from locktender.testkit.embedded_rig import add_row, connected, rows, supervised_elsewhere
 from locktender.testkit.scratch import scratch_dir
 
+pytestmark = pytest.mark.takes(seconds=20)
+
 SETTINGS = PostgresSettings(shared_buffers="16MB", max_connections=20, fast=True)
 
 

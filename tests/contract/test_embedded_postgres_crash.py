@@ -16,7 +16,10 @@ from locktender.testkit.scratch import scratch_dir
 
 SETTINGS = PostgresSettings(shared_buffers="16MB", max_connections=20, fast=True)
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc to see what became of the processes")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="reads /proc to see what became of the processes"),
+    pytest.mark.takes(seconds=25),
+]
 
 
 @pytest.fixture

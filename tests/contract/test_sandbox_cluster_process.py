@@ -14,6 +14,8 @@ import yaml
 from locktender.embedded.cluster.state import StateInUse
 from locktender.testkit.cluster import SandboxCluster, sandbox_cluster
 
+pytestmark = pytest.mark.takes(seconds=15)
+
 BOUTIQUE = Path(__file__).parents[2] / "examples" / "online-boutique.yaml"
 KUBECTL = Path(sys.executable).parent / "kubectl"
 

@@ -28,6 +28,8 @@ from locktender.testkit.proxy import TcpProxy
 from locktender.testkit.runner import QuickClock
 from locktender.testkit.waiting_run import WaitingRun
 
+pytestmark = pytest.mark.takes(seconds=25)
+
 APPS = "/apis/apps/v1/namespaces/default"
 CORE = "/api/v1/namespaces/default"
 WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job")
@@ -114,6 +116,11 @@ def proxy_of(cluster: SandboxCluster) -> TcpProxy:
     return TcpProxy(where.hostname or "", where.port or 0)
 
 
+async def held_back(cluster: SandboxCluster) -> None:
+    """Nothing gets ready until the faults are cleared, so that a slow machine does not miss the time before."""
+    await cluster.faults(images={"registry.example/web": "never-ready"})
+
+
 async def test_all_kinds_of_workloads_become_ready(cluster: SandboxCluster) -> None:
     bodies = [workload(kind, kind.lower()) for kind in WORKLOADS]
     async with waiting(cluster.kubeconfig, bodies) as wait:
@@ -177,11 +184,10 @@ async def test_an_object_that_somebody_deletes_is_told_as_gone(cluster: SandboxC
 async def test_a_lost_cluster_makes_cards_unknown_and_the_run_ends_well_once_it_is_back(
     cluster: SandboxCluster,
 ) -> None:
+    await held_back(cluster)
     async with (
         proxy_of(cluster) as proxy,
-        waiting(
-            behind(cluster, proxy), [workload("Deployment", "web", behaviour="slow:20")], apply_with=cluster.kubeconfig
-        ) as wait,
+        waiting(behind(cluster, proxy), [workload("Deployment", "web")], apply_with=cluster.kubeconfig) as wait,
     ):
         await wait.until(CardStatus.CREATING)
         await proxy.cut()
@@ -189,22 +195,23 @@ async def test_a_lost_cluster_makes_cards_unknown_and_the_run_ends_well_once_it_
         assert card.reason == "cluster-lost"
         assert "does not answer since" in (card.message or "")
         await proxy.heal()
+        await cluster.faults()
         assert await wait.ended()
     assert CardStatus.FAILED not in wait.run.seen[0]
     assert wait.run.failure is None
 
 
 async def test_a_cluster_that_swallows_every_byte_is_lost_too(cluster: SandboxCluster) -> None:
+    await held_back(cluster)
     async with (
         proxy_of(cluster) as proxy,
-        waiting(
-            behind(cluster, proxy), [workload("Deployment", "web", behaviour="slow:20")], apply_with=cluster.kubeconfig
-        ) as wait,
+        waiting(behind(cluster, proxy), [workload("Deployment", "web")], apply_with=cluster.kubeconfig) as wait,
     ):
         await wait.until(CardStatus.CREATING)
         proxy.blackhole()
         await wait.until(CardStatus.UNKNOWN)
         await proxy.heal()
+        await cluster.faults()
         assert await wait.ended()
 
 

@@ -12,7 +12,7 @@ from locktender.testkit.commands import ended, run, started
 from locktender.testkit.system import SystemRig, running_system
 from locktender.testkit.workloads import manifests, unique
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.timeout(240), pytest.mark.takes(seconds=45)]
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -9,7 +9,7 @@ from locktender.testkit.commands import run
 from locktender.testkit.system import SystemRig, running_system
 from locktender.testkit.workloads import manifests, unique
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.timeout(240), pytest.mark.takes(seconds=30)]
 
 
 @pytest.fixture(scope="module")

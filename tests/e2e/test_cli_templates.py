@@ -7,16 +7,18 @@ from typing import Any
 
 import pytest
 
-from locktender.cli.client import open_client
+from locktender.cli.channel import Channel, http_client
+from locktender.cli.client import ApiClient
 from locktender.cli.commands.demo import SCENARIOS
 from locktender.cli.connection import Connection
 from locktender.cli.output import Output
 from locktender.cli.scenarios.stage import Stage
+from locktender.cli.stacks.client import StackClient
 from locktender.testkit.commands import run
 from locktender.testkit.system import SystemRig, running_system, tasks
 from locktender.testkit.workloads import manifests, unique
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.timeout(240), pytest.mark.takes(seconds=45)]
 
 CANARY = "canary-7731-password"
 
@@ -228,8 +230,10 @@ async def test_what_does_not_go_together_is_told(rig: SystemRig, file: Path) -> 
 
 @pytest.mark.parametrize("name", ["cancel", "redeploy"])
 async def test_a_scenario_of_the_demo_shows_what_it_promises(rig: SystemRig, name: str, capfd: Any) -> None:
-    async with open_client(Connection(rig.system.url, rig.system.token), "main") as api:
-        result = await SCENARIOS[name](Stage(api, Output(as_json=False), rig.kubeconfig))
+    async with http_client(Connection(rig.system.url, rig.system.token)) as http:
+        api, stacks = ApiClient(http, "main"), StackClient(Channel(http), "main")
+        stage = Stage(api, stacks, Output(as_json=False), rig.folder, rig.kubeconfig)
+        result = await SCENARIOS[name](stage)
     told = capfd.readouterr().out
     assert result["scenario"] == name
     if name == "cancel":

@@ -12,7 +12,7 @@ from locktender.testkit.system import SystemRig, running_system
 from locktender.testkit.terminal import at_terminal
 from locktender.testkit.workloads import manifests, unique
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.timeout(240), pytest.mark.takes(seconds=50)]
 
 CANARY = "canary-5512-password"
 

@@ -10,7 +10,7 @@ from locktender.testkit.system import SystemRig, running_system, tasks
 from locktender.testkit.truth import assert_true
 from locktender.testkit.workloads import manifests, template, unique
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.timeout(240), pytest.mark.takes(seconds=40)]
 
 GIVEN = {"admin_password": "hunter2-and-more"}
 READINESS = 8.0

@@ -14,7 +14,7 @@ from locktender.testkit.nats_rig import eventually
 from locktender.testkit.scratch import scratch_dir
 from locktender.testkit.workloads import manifests, unique
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.takes(seconds=50)]
 
 _START, _COMMAND = 120.0, 120.0
 _KEYS = {"scenario", "status", "deploymentId", "resources", "ready", "seconds", "events"}

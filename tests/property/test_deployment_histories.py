@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -31,6 +32,8 @@ from locktender.storage.verify import Tolerance, violations
 from locktender.testkit import rows
 from locktender.testkit.database import TestDatabase, migrated_database
 from locktender.testkit.servers import PostgresServer
+
+pytestmark = pytest.mark.takes(seconds=20)
 
 _START = datetime(2031, 1, 1, tzinfo=UTC)
 _DEADLINES = Deadlines(start=100, cancel_ack=40, run=200)

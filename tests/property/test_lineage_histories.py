@@ -31,6 +31,8 @@ from locktender.testkit.parked import TEMPLATE_FORM
 from locktender.testkit.servers import NatsServer
 from locktender.testkit.templates import catalogue
 
+pytestmark = pytest.mark.takes(seconds=20)
+
 PASSWORD = token("history")
 GIVEN = {"title": "Our wiki", "admin_password": PASSWORD}
 _CALM = Tolerance(window=1e9, publish=1e9, sweep=1e9, deadlines=Deadlines())

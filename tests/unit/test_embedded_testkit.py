@@ -1,4 +1,6 @@
 import asyncio
+import gc
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -101,6 +103,20 @@ async def said(line: bytes, reader: asyncio.StreamReader, writer: asyncio.Stream
 async def test_a_healthy_proxy_forwards_both_ways() -> None:
     async with echo_behind_a_proxy() as proxy, dialled(proxy) as line:
         assert await said(b"one\n", *line) == b"one\n"
+
+
+@pytest.mark.parametrize("rounds", range(6))
+async def test_a_cut_leaves_nothing_behind_of_a_connection_that_comes_at_the_same_moment(rounds: int) -> None:
+    async with echo_behind_a_proxy() as proxy:
+        with socket.create_connection(("127.0.0.1", proxy.port), timeout=5) as late:
+            for _ in range(rounds):
+                await asyncio.sleep(0)
+            await proxy.cut()
+            assert proxy.connections == 0
+            with suppress(ConnectionError):
+                assert await asyncio.to_thread(late.recv, 1) == b""
+        # A transport that was forgotten says so when it is collected.
+        gc.collect()
 
 
 async def test_a_cut_ends_connections_and_refuses_new_ones_until_healed() -> None:

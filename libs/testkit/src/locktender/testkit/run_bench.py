@@ -13,7 +13,7 @@ import os
 import secrets
 import shutil
 import subprocess
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from uuid import UUID
 
 import httpx
 from litestar import Litestar, Router
+from litestar.types import Middleware
 from pydantic import SecretStr
 
 from locktender.api.http.auth import AdminToken, Gate
@@ -194,8 +195,10 @@ class RunBench:
 
 
 @asynccontextmanager
-async def run_bench(db: TestDatabase, nats: NatsServer, **stack: Any) -> AsyncGenerator[RunBench]:
-    """A bench with fresh streams. `stack` are columns of the stack."""
+async def run_bench(
+    db: TestDatabase, nats: NatsServer, *, middleware: Sequence[Middleware] = (), **stack: Any
+) -> AsyncGenerator[RunBench]:
+    """A bench with fresh streams. `middleware` is around the routes of the API; `stack` are columns of the stack."""
     async with AsyncExitStack() as opened:
         folder = opened.enter_context(scratch_dir())
         bus = await opened.enter_async_context(connected_as(nats, "admin"))
@@ -210,6 +213,7 @@ async def run_bench(db: TestDatabase, nats: NatsServer, **stack: Any) -> AsyncGe
         app = Litestar(
             [Router("/v1", route_handlers=handlers)],
             exception_handlers=exception_handlers(),
+            middleware=middleware,
             logging_config=None,
             openapi_config=None,
         )
