@@ -32,7 +32,7 @@ from locktender.testkit.run_api import HeldToken, take_run
 from locktender.testkit.servers import NatsServer, PostgresServer
 from locktender.testkit.stacks import new_stack
 
-pytestmark = pytest.mark.takes(seconds=60)
+pytestmark = pytest.mark.takes(seconds=50)
 
 schemathesis.serializer.alias("application/gzip", "application/octet-stream")
 SCHEMA = schemathesis.openapi.from_dict(json.loads(openapi_document()))

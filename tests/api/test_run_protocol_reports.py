@@ -15,8 +15,9 @@ from locktender.runtime.runs.keys import RunKey
 from locktender.storage.kernel.database import Transaction
 from locktender.storage.stacks import transitions
 from locktender.storage.stacks.told import Told
+from locktender.testkit.api import OBJECT_KEY
 from locktender.testkit.database import TestDatabase
-from locktender.testkit.run_api import KEY, HeldToken, RunApi, running_runs
+from locktender.testkit.run_api import HeldToken, RunApi, running_runs
 from locktender.testkit.servers import NatsServer
 from locktender.testkit.stacks import COMMIT, StackRig, new_stack, planned
 
@@ -38,7 +39,7 @@ def db(module_db: TestDatabase) -> TestDatabase:
 
 async def add_variable(rig: StackRig, kind: str, name: str, value: str, *, sensitive: bool = False) -> None:
     aad = f"variable/{rig.stack_id}/{kind}/{name}"
-    sealed = Cipher(KeyRing([KEY])).seal(aad, value.encode()) if sensitive else None
+    sealed = Cipher(KeyRing([OBJECT_KEY])).seal(aad, value.encode()) if sensitive else None
     await rig.db.admin.execute(
         "insert into locktender.stack_variable (stack_id, kind, name, value, sealed, updated_by) "
         "values ($1, $2, $3, $4, $5, 'ada')",

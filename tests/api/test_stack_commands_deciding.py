@@ -1,55 +1,37 @@
 """What people decide on deployments, over HTTP: recorded once, and every refusal shows what is true."""
 
 import asyncio
-import hashlib
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 from uuid import UUID
 
-import httpx
 import pytest
-from litestar import Litestar, Router
 from nats.aio.msg import Msg
 from structlog.testing import capture_logs
 
-from locktender.api.http.auth import AdminToken, Gate, Token
+from locktender.api.http.auth import Token
 from locktender.api.http.authorize import Grant, Principal
-from locktender.api.http.idempotency import Digests
-from locktender.api.http.paging import Cursors
-from locktender.api.http.problems import exception_handlers
-from locktender.api.http.tracing import Tracing
-from locktender.api.server import HttpServer
-from locktender.api.stacks.deciding.admission import patterns_of
-from locktender.api.stacks.deploying.side import CommandSideGiven, command_routes
-from locktender.api.stacks.reading.queries import DeploymentReading
-from locktender.api.stacks.runs.bodies import Room, RunLimits
 from locktender.api.stacks.runs.variables import digest_key, variables_digest
 from locktender.contracts.kernel import subjects
 from locktender.contracts.stacks.vocabulary import DeploymentMode
-from locktender.contracts.stacks.waiting import StackDeadlines
 from locktender.contracts.stacks.wire import Done
 from locktender.integrations.objects.keys import KeyRing
-from locktender.integrations.objects.store import ObjectStore
-from locktender.integrations.sources.git_remote import GitLimits
 from locktender.runtime.bus import Bus
-from locktender.runtime.clock import SystemClock
-from locktender.runtime.connect import connect_bus
-from locktender.storage.kernel.database import Row, Transaction
 from locktender.storage.stacks.assign import acknowledge
-from locktender.testkit.api import ADMIN_TOKEN, GUEST_TOKEN, Guest
+from locktender.testkit.api import ADMIN_TOKEN, GUEST_TOKEN, OBJECT_KEY, RunningApi, running_api, taken
 from locktender.testkit.database import TestDatabase
-from locktender.testkit.run_api import KEY, lose_run
+from locktender.testkit.nats_rig import eventually
+from locktender.testkit.run_api import lose_run
+from locktender.testkit.runner import connected_as
 from locktender.testkit.servers import NatsServer
 from locktender.testkit.stacks import APPLIED, StackRig, binding, new_stack, planned
 
-KEYS = KeyRing([KEY])
-GIT = {"kind": "git", "url": "https://git.example/infra.git", "ref": "main", "path": "."}
-NO_VARIABLES = variables_digest(digest_key(KEYS), [])
+NO_VARIABLES = variables_digest(digest_key(KeyRing([OBJECT_KEY])), [])
 PLAN_DIGEST = "ab" * 32
 CONFIRM = {"planDigest": PLAN_DIGEST}
 ELSEWHERE_TOKEN = "elsewhere-token"
+LAB_TOKEN = "lab-token"
 
 
 class Elsewhere:
@@ -60,25 +42,23 @@ class Elsewhere:
         return Principal("eve", grants) if token == ELSEWHERE_TOKEN else None
 
 
-class NothingMade:
-    """Nothing here makes a deployment."""
+class OnlyLab:
+    """Somebody who may do everything to stacks of the projects of the lab, and nothing else."""
 
-    async def known(self, workspace: str, by: str, key: str) -> NoReturn:
-        raise AssertionError(workspace, by, key)
-
-    async def make(self, work: Callable[[Transaction], Awaitable[Row]]) -> NoReturn:
-        raise AssertionError(work)
+    async def principal(self, token: Token) -> Principal | None:
+        grants = (Grant("acme", "stack", "lab-*", frozenset({"*"})),)
+        return Principal("lou", grants) if token == LAB_TOKEN else None
 
 
 @dataclass(frozen=True, slots=True)
 class Deciding:
     runner: Bus
-    http: httpx.AsyncClient
+    api: RunningApi
 
     async def post(self, path: str, status: int = 200, *, token: str = ADMIN_TOKEN, body: object = None) -> Any:
         headers = {"Authorization": f"Bearer {token}"}
         sent = {} if body is None else {"json": body}
-        answer = await self.http.post(f"/v1/workspaces/acme{path}", headers=headers, **sent)
+        answer = await self.api.http.post(f"/v1/workspaces/acme{path}", headers=headers, **sent)
         assert answer.status_code == status, answer.text
         return answer.json()
 
@@ -89,46 +69,12 @@ class Deciding:
 
 @pytest.fixture(scope="module")
 async def api(module_db: TestDatabase, nats_server: NatsServer) -> AsyncGenerator[Deciding]:
-    bus, runner = await connected(nats_server, "api"), await connected(nats_server, "runner")
-    issuers = (AdminToken(hashlib.sha256(ADMIN_TOKEN.encode()).hexdigest()), Guest(), Elsewhere())
-    given = CommandSideGiven(
-        database=module_db.database, bus=bus, store=ObjectStore.open("memory:///", KEYS), keys=KEYS,
-        gate=Gate(issuers), digests=Digests(KEY),
-        snapshots=DeploymentReading(module_db.database, Cursors(KEY), StackDeadlines()).one,
-        requests=NothingMade(), git=GitLimits(), room=Room(RunLimits()), tracing=Tracing(exported=False),
-        archive_bytes=1024, body_seconds=5.0,
-    )  # fmt: skip
-    try:
-        async with served(given) as http:
-            yield Deciding(runner, http)
-    finally:
-        await runner.close()
-        await bus.close()
-
-
-async def connected(nats: NatsServer, service: str) -> Bus:
-    return await connect_bus(_Connection(nats.url, nats.seeds.get(service)), service, clock=SystemClock())
-
-
-@dataclass(frozen=True, slots=True)
-class _Connection:
-    nats_url: str
-    nats_seed_file: Any
-
-
-@asynccontextmanager
-async def served(given: CommandSideGiven) -> AsyncGenerator[httpx.AsyncClient]:
-    router = Router("/v1", route_handlers=command_routes(given))
-    app = Litestar([router], exception_handlers=exception_handlers(), openapi_config=None, logging_config=None)
-    server = HttpServer(app, "127.0.0.1", 0, drain_seconds=2)
-    async with asyncio.TaskGroup() as group:
-        group.create_task(server.serve())
-        await server.started()
-        try:
-            async with httpx.AsyncClient(base_url=server.url, timeout=20, trust_env=False) as http:
-                yield http
-        finally:
-            server.stop()
+    issuers = (Elsewhere(), OnlyLab())
+    async with (
+        connected_as(nats_server, "runner") as runner,
+        running_api(module_db, nats_server, issuers=issuers) as running,
+    ):
+        yield Deciding(runner, running)
 
 
 @pytest.fixture
@@ -142,16 +88,9 @@ def bound(*, digest: str = PLAN_DIGEST) -> Done:
 
 
 async def waiting(rig: StackRig, mode: DeploymentMode = DeploymentMode.PLAN) -> UUID:
-    key = await rig.deploy(mode, source=GIT)
+    key = await rig.deploy(mode)
     await rig.plan(key, bound())
     return key
-
-
-async def acts(rig: StackRig, key: UUID) -> list[str]:
-    found = await rig.db.admin.fetch(
-        "select kind from locktender.stack_activity where deployment_id = $1 order by created_at, id", key
-    )
-    return [row["kind"] for row in found]
 
 
 def refused(answer: dict[str, Any], problem: str, status: str) -> None:
@@ -169,7 +108,7 @@ async def test_a_confirmed_plan_is_applied_and_confirming_it_again_changes_nothi
         assert (view["status"], view["presentation"]) == ("applying", "confirmed")
         assert view["stages"][-1]["decision"] == "apply"
         assert await api.decide(rig, key, "confirm", body=CONFIRM) == view
-    assert await acts(rig, key) == ["created", "confirmed_apply"]
+    assert await rig.trail(key) == ["created", "confirmed_apply"]
     audited = [line for line in logs if line.get("logger") == "locktender.audit"]
     assert [(line["kind"], line["actor"], line["deployment"]) for line in audited] == [("confirmed_apply", "admin", 1)]
     await rig.report(await rig.take(key), APPLIED)
@@ -179,7 +118,7 @@ async def test_a_confirmed_plan_is_applied_and_confirming_it_again_changes_nothi
 async def test_another_plan_than_the_one_that_waits_is_stale(api: Deciding, rig: StackRig) -> None:
     key = await waiting(rig)
     refused(await api.decide(rig, key, "confirm", 409, body={"planDigest": "cd" * 32}), "stale-plan", "waiting")
-    assert await acts(rig, key) == ["created"]
+    assert await rig.trail(key) == ["created"]
 
 
 async def test_a_plan_is_stale_once_a_variable_has_changed(api: Deciding, rig: StackRig) -> None:
@@ -195,7 +134,7 @@ async def test_a_plan_is_stale_once_a_variable_has_changed(api: Deciding, rig: S
 
 
 async def test_what_does_not_wait_cannot_be_confirmed(api: Deciding, rig: StackRig) -> None:
-    key = await rig.deploy(source=GIT)
+    key = await rig.deploy()
     refused(await api.decide(rig, key, "confirm", 409, body=CONFIRM), "not-confirmable", "pending")
 
 
@@ -222,7 +161,7 @@ async def test_a_replan_is_another_run_and_is_not_doubled(api: Deciding, rig: St
     assert view["status"] == "pending"
     assert view["stages"][-1]["run"]["narrowing"]["targets"] == ["aws_vpc.main"]
     assert await api.decide(rig, key, "replan", body={"targets": ["aws_vpc.main"]}) == view
-    assert await acts(rig, key) == ["created", "confirmed_replan"]
+    assert await rig.trail(key) == ["created", "confirmed_replan"]
     refused(
         await api.decide(rig, key, "replan", 409, body={"targets": ["aws_vpc.other"]}), "not-confirmable", "pending"
     )
@@ -230,19 +169,19 @@ async def test_a_replan_is_another_run_and_is_not_doubled(api: Deciding, rig: St
 
 
 async def test_skipping_leaves_a_plan_and_what_has_not_begun(api: Deciding, rig: StackRig) -> None:
-    first, second = await waiting(rig), await rig.deploy(source=GIT)
+    first, second = await waiting(rig), await rig.deploy()
     assert (await api.decide(rig, second, "skip"))["status"] == "skipped"
     view = await api.decide(rig, first, "skip")
     assert (view["status"], view["stages"][-1]["decision"]) == ("skipped", "skip")
     assert await api.decide(rig, first, "skip") == view
-    assert await acts(rig, first) == ["created", "confirmed_skip"]
-    third = await rig.deploy(source=GIT)
+    assert await rig.trail(first) == ["created", "confirmed_skip"]
+    third = await rig.deploy()
     await rig.take(third)
     refused(await api.decide(rig, third, "skip", 409), "not-skippable", "planning")
 
 
 async def test_a_running_deployment_is_told_to_stop_once_and_its_runner_hears_it(api: Deciding, rig: StackRig) -> None:
-    key = await rig.deploy(source=GIT)
+    key = await rig.deploy()
     run = await rig.take(key)
     heard = asyncio.Event()
 
@@ -258,14 +197,14 @@ async def test_a_running_deployment_is_told_to_stop_once_and_its_runner_hears_it
         async with asyncio.timeout(5):
             await heard.wait()
         assert await api.decide(rig, key, "cancel") == view
-    assert await acts(rig, key) == ["created", "cancellation_requested"]
+    assert await rig.trail(key) == ["created", "cancellation_requested"]
     assert [line["kind"] for line in logs if line.get("logger") == "locktender.audit"] == ["cancellation_requested"]
     await rig.transact(lambda tx: acknowledge(tx, run.lease.row_id, run.lease.epoch, {}))
     assert (await api.decide(rig, key, "cancel"))["status"] == "cancelling"
 
 
 async def test_a_cancel_ends_what_nobody_has_at_once(api: Deciding, rig: StackRig) -> None:
-    first, second = await rig.deploy(source=GIT), await rig.deploy(source=GIT)
+    first, second = await rig.deploy(), await rig.deploy()
     assert (await api.decide(rig, second, "cancel"))["status"] == "skipped"
     assert (await api.decide(rig, second, "cancel"))["status"] == "skipped"
     assert (await api.decide(rig, first, "cancel"))["status"] == "cancelled"
@@ -273,7 +212,7 @@ async def test_a_cancel_ends_what_nobody_has_at_once(api: Deciding, rig: StackRi
 
 
 async def test_what_has_ended_cannot_be_cancelled_or_put_first(api: Deciding, rig: StackRig) -> None:
-    key = await rig.deploy(source=GIT)
+    key = await rig.deploy()
     await rig.plan(key, planned(changes=False))
     refused(await api.decide(rig, key, "cancel", 409), "not-cancellable", "finished")
     refused(await api.decide(rig, key, "prioritize", 409), "not-prioritizable", "finished")
@@ -281,18 +220,18 @@ async def test_what_has_ended_cannot_be_cancelled_or_put_first(api: Deciding, ri
 
 
 async def test_a_priority_is_kept_until_it_is_taken_back(api: Deciding, rig: StackRig) -> None:
-    await rig.deploy(source=GIT)
-    key = await rig.deploy(source=GIT)
+    await rig.deploy()
+    key = await rig.deploy()
     view = await api.decide(rig, key, "prioritize")
     assert view["prioritizedBy"] == "admin"
     assert await api.decide(rig, key, "prioritize") == view
     assert (await api.decide(rig, key, "deprioritize"))["prioritizedAt"] is None
-    assert await acts(rig, key) == ["created", "prioritized", "deprioritized"]
+    assert await rig.trail(key) == ["created", "prioritized", "deprioritized"]
 
 
 async def test_one_press_skips_all_of_a_stack_but_what_only_looks(api: Deciding, rig: StackRig) -> None:
-    looks = await rig.deploy(DeploymentMode.PLAN_UNLOCKED, source=GIT)
-    first, second = await waiting(rig), await rig.deploy(source=GIT)
+    looks = await rig.deploy(DeploymentMode.PLAN_UNLOCKED)
+    first, second = await waiting(rig), await rig.deploy()
     with capture_logs() as logs:
         answer = await api.post(f"/stacks/{(await rig.stack())['name']}/deployments:skip-all")
     assert answer == {"skipped": [str(second), str(first)], "more": False}
@@ -302,7 +241,7 @@ async def test_one_press_skips_all_of_a_stack_but_what_only_looks(api: Deciding,
 
 
 async def test_clearing_the_queue_skips_what_waits_for_a_runner(api: Deciding, rig: StackRig) -> None:
-    pending, queued = await rig.deploy(source=GIT), await rig.deploy(source=GIT)
+    pending, queued = await rig.deploy(), await rig.deploy()
     answer = await api.post("/stack-queue:cancel-pending")
     assert str(pending) in answer["skipped"]
     assert str(queued) not in answer["skipped"]
@@ -313,14 +252,14 @@ async def test_clearing_the_queue_skips_what_waits_for_a_runner(api: Deciding, r
 async def test_who_may_only_look_decides_nothing_and_strangers_find_nothing(
     api: Deciding, rig: StackRig, verb: str
 ) -> None:
-    key = await rig.deploy(source=GIT)
+    key = await rig.deploy()
     assert (await api.decide(rig, key, verb, 403, token=GUEST_TOKEN))["type"].endswith("forbidden")
     await api.decide(rig, key, verb, 404, token=ELSEWHERE_TOKEN)
     assert await rig.status(key) == "pending"
 
 
 async def test_who_may_confirm_nowhere_clears_nothing(api: Deciding, rig: StackRig) -> None:
-    key = await rig.deploy(source=GIT)
+    key = await rig.deploy()
     await api.post("/stack-queue:cancel-pending", 403, token=GUEST_TOKEN)
     await api.post(f"/stacks/{(await rig.stack())['name']}/deployments:skip-all", 403, token=GUEST_TOKEN)
     assert await rig.status(key) == "pending"
@@ -332,12 +271,28 @@ async def test_a_deployment_that_is_not_there_is_not_found(api: Deciding, rig: S
     await api.post(f"/stacks/nobody-has-it/deployments/{number}/cancel", 404)
 
 
-def test_the_projects_of_a_person_are_those_of_their_grants_on_stacks_here() -> None:
-    grants = (
-        Grant("acme", "stack", "shop-*", frozenset({"confirm"})),
-        Grant("acme", "stack", "blog", frozenset({"read"})),
-        Grant("acme", "template", "news", frozenset({"confirm"})),
-        Grant("globex", "stack", "bank", frozenset({"confirm"})),
-        Grant("*", "*", "lab", frozenset({"*"})),
-    )
-    assert patterns_of(Principal("ada", grants), "acme", ["confirm"]) == ("shop-*", "lab")
+async def test_who_may_decide_in_some_projects_decides_there_and_nowhere_else(
+    api: Deciding, module_db: TestDatabase
+) -> None:
+    lab, shop = await new_stack(module_db, project="lab-1"), await new_stack(module_db, project="shop")
+    mine, theirs, pending = await lab.deploy(), await shop.deploy(), await new_stack(module_db, project="lab-2")
+    waits = await pending.deploy()
+    assert (await api.decide(lab, mine, "cancel", token=LAB_TOKEN))["status"] == "cancelled"
+    await api.decide(shop, theirs, "cancel", 403, token=LAB_TOKEN)
+    assert (await api.post("/stack-queue:cancel-pending", token=LAB_TOKEN))["skipped"] == [str(waits)]
+    assert await shop.status(theirs) == "pending"
+
+
+async def test_whoever_follows_a_log_is_told_at_once_that_its_run_was_ended(api: Deciding, rig: StackRig) -> None:
+    async def end_of(key: UUID, verb: str) -> None:
+        row = await rig.deployment(key)
+        [run] = await rig.runs(key)
+        path = f"/v1/workspaces/acme/stacks/{(await rig.stack())['name']}/deployments/{row['number']}"
+        async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+            told = group.create_task(taken(api.api.stream(f"{path}/runs/{run['id']}/log/stream"), 1, 5))
+            await eventually(lambda: api.api.api.stacks.streams[0].streams == 1)
+            await api.decide(rig, key, verb)
+        assert [event.name for event in told.result()] == ["end"]
+
+    await end_of(await rig.deploy(), "skip")
+    await end_of(await rig.deploy(), "cancel")

@@ -4,52 +4,28 @@ import asyncio
 import gzip
 import hashlib
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
-import asyncpg
 import httpx
 import pytest
-from litestar import Litestar, Router
-from sqlalchemy import Text, select
 from structlog.testing import capture_logs
 
-from locktender.api.http.auth import AdminToken, Gate, Token
+from locktender.api.http.auth import Token
 from locktender.api.http.authorize import Grant, Principal
-from locktender.api.http.idempotency import Digests
-from locktender.api.http.paging import Cursors
-from locktender.api.http.problems import exception_handlers
-from locktender.api.http.tracing import Tracing
-from locktender.api.server import HttpServer
-from locktender.api.stacks.deploying.repeats import KnownRequest
-from locktender.api.stacks.deploying.side import CommandSideGiven, command_routes
-from locktender.api.stacks.reading.queries import DeploymentReading
-from locktender.api.stacks.runs.bodies import Room, RunLimits
-from locktender.contracts.kernel.errors import Conflict
-from locktender.contracts.stacks.waiting import StackDeadlines
+from locktender.api.stacks.runs.bodies import RunLimits
 from locktender.integrations.objects.cipher import Cipher
 from locktender.integrations.objects.keys import KeyRing
-from locktender.integrations.objects.store import ObjectStore
-from locktender.integrations.sources.git_remote import GitLimits
-from locktender.runtime.clock import SystemClock
-from locktender.runtime.connect import connect_bus
-from locktender.storage.kernel.database import Database, Row, Transaction
-from locktender.storage.kernel.statement import Statement, parameter
-from locktender.storage.stacks.tables import stack, stack_deployment
-from locktender.testkit.api import ADMIN_TOKEN, GUEST_TOKEN, Guest
+from locktender.testkit.api import ADMIN_TOKEN, GUEST_TOKEN, OBJECT_KEY, running_api
 from locktender.testkit.database import TestDatabase
 from locktender.testkit.git_repository import Repository
-from locktender.testkit.run_api import KEY
 from locktender.testkit.servers import NatsServer
-from locktender.testkit.stacks import StackRig, new_stack, planned
+from locktender.testkit.stacks import APPLIED, StackRig, new_stack, planned
 
-KEYS = KeyRing([KEY])
 MOST = 64 * 1024
 CANARY = "canary-4b7d-script"
-LOCAL_TOKEN = "local-token"
+LOCAL_TOKEN, DEPLOYER_TOKEN = "local-token", "deployer-token"
 PINNED = "5eed" * 10
 PACKED = gzip.compress(b"what a runner looks into", mtime=0)
 DIGEST = hashlib.sha256(PACKED).hexdigest()
@@ -64,34 +40,12 @@ class OnlyLocal:
         return Principal("lou", grants) if token == LOCAL_TOKEN else None
 
 
-_d = stack_deployment.c
-KNOWN = Statement(
-    "test.known_request",
-    select(_d.number, _d.request_digest.label("digest"), stack.c.name.label("stack"))
-    .join(stack, stack.c.id == _d.stack_id)
-    .where(
-        _d.workspace == parameter("workspace", Text()),
-        _d.created_by == parameter("by", Text()),
-        _d.idempotency_key == parameter("key", Text()),
-    ),
-)
+class OnlyDeploys:
+    """Somebody who may deploy stacks, and run no commands."""
 
-
-class RecordedRequests:
-    """The record on the rows, as the composition gives it."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def known(self, workspace: str, by: str, key: str) -> KnownRequest | None:
-        row = await self._database.fetch_one(KNOWN, workspace=workspace, by=by, key=key)
-        return None if row is None else SimpleNamespace(**dict(row))
-
-    async def make(self, work: Callable[[Transaction], Awaitable[Row]]) -> Row:
-        try:
-            return await self._database.transact(work)
-        except asyncpg.UniqueViolationError as error:
-            raise Conflict(str(error.constraint_name)) from error
+    async def principal(self, token: Token) -> Principal | None:
+        grants = (Grant("acme", "stack", "*", frozenset({"deploy"})),)
+        return Principal("dee", grants) if token == DEPLOYER_TOKEN else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,44 +82,14 @@ class Deploying:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Connection:
-    nats_url: str
-    nats_seed_file: Any
-
-
 @pytest.fixture(scope="module")
 async def http(module_db: TestDatabase, nats_server: NatsServer) -> AsyncGenerator[httpx.AsyncClient]:
-    connection = _Connection(nats_server.url, nats_server.seeds.get("api"))
-    bus = await connect_bus(connection, "api", clock=SystemClock())
-    issuers = (AdminToken(hashlib.sha256(ADMIN_TOKEN.encode()).hexdigest()), Guest(), OnlyLocal())
-    given = CommandSideGiven(
-        database=module_db.database, bus=bus, store=ObjectStore.open("memory:///", KEYS), keys=KEYS,
-        gate=Gate(issuers), digests=Digests(KEY),
-        snapshots=DeploymentReading(module_db.database, Cursors(KEY), StackDeadlines()).one,
-        requests=RecordedRequests(module_db.database), git=GitLimits(seconds=10, schemes={"file"}),
-        room=Room(RunLimits()), tracing=Tracing(exported=False), archive_bytes=MOST, body_seconds=5.0,
+    running = running_api(
+        module_db, nats_server, issuers=(OnlyLocal(), OnlyDeploys()), stack_git_schemes={"file"},
+        stack_runs=RunLimits(archive_bytes=MOST),
     )  # fmt: skip
-    try:
-        async with served(given) as client:
-            yield client
-    finally:
-        await bus.close()
-
-
-@asynccontextmanager
-async def served(given: CommandSideGiven) -> AsyncGenerator[httpx.AsyncClient]:
-    router = Router("/v1", route_handlers=command_routes(given))
-    app = Litestar([router], exception_handlers=exception_handlers(), openapi_config=None, logging_config=None)
-    server = HttpServer(app, "127.0.0.1", 0, drain_seconds=2)
-    async with asyncio.TaskGroup() as group:
-        group.create_task(server.serve())
-        await server.started()
-        try:
-            async with httpx.AsyncClient(base_url=server.url, timeout=20, trust_env=False) as client:
-                yield client
-        finally:
-            server.stop()
+    async with running as api:
+        yield api.http
 
 
 @pytest.fixture(scope="module")
@@ -240,7 +164,8 @@ async def test_a_key_of_another_stack_is_another_request(
 
 async def test_a_commit_that_is_given_is_taken_as_it_is(git: Deploying) -> None:
     view = await git.post("", commit=PINNED)
-    assert view["commit"] == {"id": PINNED, "subject": None, "author": None, "authoredAt": None, "ref": None}
+    assert {name for name, told in view["commit"].items() if told is not None} == {"id"}
+    assert view["commit"]["id"] == PINNED
     assert (await git.post("", 400, commit="abc"))["errors"][0]["code"] == "invalid-commit"
 
 
@@ -288,8 +213,7 @@ async def test_a_working_tree_is_only_looked_at(git: Deploying) -> None:
     view = answer.json()
     assert (view["mode"], view["origin"], view["createdBy"]) == ("plan_unlocked", "local", "lou")
     assert view["source"] == {"kind": "archive", "sha256": DIGEST, "path": "live"}
-    kept = await git.rig.db.admin.fetchval("select commit from locktender.stack_deployment where id = $1", view["id"])
-    assert json.loads(kept) == {"head": PINNED, "dirty": True}
+    assert (view["commit"]["id"], view["commit"]["head"], view["commit"]["dirty"]) == (DIGEST, PINNED, True)
     assert (await git.rig.stack())["lane_holder"] is None
     await git.answer("", 403, token=LOCAL_TOKEN)
 
@@ -304,11 +228,24 @@ async def test_a_script_is_sealed_and_neither_shown_nor_logged(git: Deploying) -
     assert [(line["kind"], line["actor"], line["deployment"]) for line in audited] == [("run_command", "admin", 1)]
     row = await git.rig.deployment(view["id"])
     assert CANARY not in f"{answer.text}{logs}{dict(row)}"
-    assert Cipher(KEYS).open(f"script/{view['id']}", row["raw_script"]).decode() == script
+    assert Cipher(KeyRing([OBJECT_KEY])).open(f"script/{view['id']}", row["raw_script"]).decode() == script
     assert await git.post(":run-command", 200, key="run", script=script, commit=PINNED, note="repair") == view
     other = await git.post(":run-command", 409, key="run", script="true", commit=PINNED, note="repair")
     refused(other, "idempotency-mismatch")
-    refused(await git.post(f"/{view['number']}/retry", 409), "not-retryable")
+
+
+async def test_a_script_is_run_again_by_whoever_may_run_commands(git: Deploying) -> None:
+    first = await git.post(":run-command", script=f"echo {CANARY}", commit=PINNED)
+    await git.rig.plan(first["id"], APPLIED)
+    await git.answer("/1/retry", 403, token=DEPLOYER_TOKEN)
+    with capture_logs() as logs:
+        view = await git.post("/1/retry")
+    assert (view["number"], view["mode"]) == (2, "raw")
+    row = await git.rig.deployment(view["id"])
+    assert Cipher(KeyRing([OBJECT_KEY])).open(f"script/{view['id']}", row["raw_script"]).decode() == f"echo {CANARY}"
+    audited = [line for line in logs if line.get("logger") == "locktender.audit"]
+    assert [(line["kind"], line["deployment"]) for line in audited] == [("run_command", 2)]
+    assert CANARY not in f"{view}{logs}"
 
 
 async def test_a_bad_command_is_refused_without_repeating_it(git: Deploying) -> None:

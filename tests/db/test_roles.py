@@ -1,8 +1,7 @@
 """Each service can do its own work with its own role, and nothing else."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -15,7 +14,7 @@ from locktender.storage.deployments.reads import DeploymentReads
 from locktender.storage.deployments.retention import Retention
 from locktender.storage.deployments.transitions import SWEEPS
 from locktender.storage.deployments.writes import DeploymentWrites
-from locktender.storage.kernel.database import Database, open_database
+from locktender.storage.kernel.database import Database
 from locktender.storage.outbox.partitions import Partitions
 from locktender.storage.outbox.relay import Failed, Relay
 from locktender.storage.outbox.shards import Shards
@@ -23,23 +22,18 @@ from locktender.storage.roles import apply_roles, role_name, roles_sql
 from locktender.storage.verify import violations
 from locktender.testkit import rows
 from locktender.testkit.database import TestDatabase
-
-# One for all tests of a server: roles belong to the server, and tests run beside each other.
-_PASSWORDS: Mapping[str, str] = {identity: f"canary's-{identity}$1" for identity in IDENTITIES}
+from locktender.testkit.identities import PASSWORDS, acting_as
 
 
 @pytest.fixture(autouse=True)
 async def _roles(db: TestDatabase) -> None:
-    await apply_roles(db.dsn, _PASSWORDS)
+    await apply_roles(db.dsn, PASSWORDS)
 
 
 @asynccontextmanager
 async def _as(db: TestDatabase, identity: Identity) -> AsyncGenerator[Database]:
-    parts = urlsplit(db.dsn)
-    word = _PASSWORDS[identity].replace("'", "%27").replace("$", "%24")
-    dsn = parts._replace(netloc=f"{role_name(identity)}:{word}@{parts.netloc.rpartition('@')[2]}").geturl()
-    async with open_database(dsn, name=identity, size=1) as database:
-        yield database
+    async with acting_as(db, identity) as seen:
+        yield seen.database
 
 
 async def test_the_api_creates_asks_and_cancels(db: TestDatabase) -> None:
@@ -152,6 +146,21 @@ _REFUSED: list[tuple[Identity, str]] = [
     ("cleanup", "insert into locktender.cleanup_job (kind) values ('retention')"),
     ("cleanup", "update locktender.deployment_task set status = 'queued'"),
     ("cleanup", "delete from locktender.deployment_event"),
+    ("runner", "update locktender.stack set lane_holder = null"),
+    ("runner", "update locktender.stack set uncertain_since = null"),
+    ("runner", "update locktender.stack_run set summary = '{}'"),
+    ("runner", "insert into locktender.stack_run (id) values (gen_random_uuid())"),
+    ("runner", "insert into locktender.stack_activity (kind) values ('created')"),
+    ("runner", "select from locktender.stack_variable"),
+    ("runner", "select from locktender.stack_state"),
+    ("reaper", "insert into locktender.stack_deployment (id) values (gen_random_uuid())"),
+    ("reaper", "select from locktender.stack_variable"),
+    ("reaper", "delete from locktender.stack"),
+    ("api", "delete from locktender.stack_deployment"),
+    ("api", "update locktender.stack_state set sha256 = ''"),
+    ("api", "delete from locktender.stack_event"),
+    ("ops", "select git_token from locktender.stack"),
+    ("ops", "select from locktender.stack_variable"),
     ("ops", "update locktender.deployment_task set status = 'queued'"),
     ("ops", "delete from locktender.outbox"),
     ("ops", "select locktender.outbox_retire('1 day')"),

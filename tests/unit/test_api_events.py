@@ -10,6 +10,7 @@ from locktender.api.flights import Flights
 from locktender.contracts.deployments.events import KINDS, TaskEvent
 from locktender.contracts.deployments.flow import TaskPhase, TaskStatus
 from locktender.contracts.kernel.ids import new_id
+from locktender.contracts.stacks import events as stacks
 
 AT = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -99,6 +100,10 @@ def test_the_bus_is_described_whole() -> None:
     assert document == asyncapi_document()
     for kind in KINDS:
         assert f'"lt.evt.{{workspace}}.deployments.{{aggregate}}.{kind}"' in document
+    for kind in (*stacks.KINDS, *stacks.STACK_KINDS):
+        assert f'"lt.evt.{{workspace}}.stacks.{{aggregate}}.{kind}"' in document
+    for subject in ("lt.cmd.run.{group}", "lt.log.{run}"):
+        assert f'"{subject}"' in document
     for subject in ("lt.cmd.deployment.direct", "lt.cmd.cleanup.retention", "lt.poke.outbox", "lt.cancel.{task}",
                     "lt.custody.{instance}", "lt.ops.api.status"):  # fmt: skip
         assert f'"{subject}"' in document

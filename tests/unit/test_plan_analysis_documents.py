@@ -218,3 +218,22 @@ def node(address: str, *references: str) -> dict[str, Any]:
     kind, _, name = address.partition(".")
     expressions = {"in": {"references": list(references)}}
     return {"address": address, "mode": "managed", "type": kind, "name": name, "expressions": expressions}
+
+
+def test_outputs_of_the_state_are_those_that_it_has_recorded_and_not_those_that_are_planned() -> None:
+    prior = {name: {"sensitive": False, "value": f"new {name}", "type": "string"} for name in ("a", "b", "c", "d")}
+    changes = {
+        "a": {"actions": ["create"], "before": None, "after": "new a", "before_sensitive": False},
+        "b": {"actions": ["update"], "before": "old b", "after": "new b", "before_sensitive": False},
+        "c": {"actions": ["update"], "before": CANARY, "after": "new c", "before_sensitive": True},
+        "e": {"actions": ["delete"], "before": "old e", "after": None, "before_sensitive": False},
+    }
+    _, analysis = analysed(prior_state={"values": {"outputs": prior}}, output_changes=changes)
+    assert analysis.state_resources is not None
+    held = {output.name: (output.sensitive, output.value) for output in analysis.state_resources.outputs}
+    assert held == {
+        "b": (False, "old b"),
+        "c": (True, "(sensitive value)"),
+        "d": (False, "new d"),
+        "e": (False, "old e"),
+    }

@@ -6,6 +6,7 @@ from locktender.contracts.deployments.events import CONTEXT, KINDS
 from locktender.contracts.kernel import subjects
 from locktender.contracts.kernel.permissions import RIGHTS
 from locktender.contracts.kernel.problems import Problem
+from locktender.contracts.stacks import events as stacks
 
 
 def problems_page() -> str:
@@ -42,6 +43,8 @@ def subjects_page() -> str:
         "## Streams\n\n" + _table(("stream", "subjects", "kind", "age", "size", "dedup", "what"), streams),
         "## Consumers\n\n" + _table(("consumer", "stream", "filter", "ack wait", "pending", "what"), consumers),
         f"## Events of `{CONTEXT}`\n\n{_code(KINDS)}",
+        f"## Events of `{stacks.CONTEXT}`\n\n{_code(stacks.KINDS)}",
+        f"Of the stacks themselves: {_code(stacks.STACK_KINDS)}",
         "## Not stored\n\n" + _table(("subject", "what"), others),
         "## Rights\n\n" + _table(("identity", "publishes", "subscribes", "answers"), rights),
     ])  # fmt: skip

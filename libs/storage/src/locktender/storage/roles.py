@@ -13,6 +13,8 @@ import asyncpg
 from locktender.contracts.kernel.errors import Unavailable
 from locktender.contracts.kernel.permissions import IDENTITIES, Identity
 from locktender.storage.kernel.clock import SCHEMA
+from locktender.storage.stacks.lane import LATEST_FIELDS
+from locktender.storage.stacks.tables import stack
 
 _DEADLINE = 30.0
 _LOCK = 0x10C8
@@ -39,8 +41,24 @@ _LANE: Mapping[str, tuple[str, ...]] = {
 }
 """Whoever ends a run moves its deployment, makes what comes next, and gives the lane on."""
 
-_SHOWN = (_STACK_TASK, _STAGE, _RUN, _STACK_EVENT, _ACTIVITY, _STATE, _GROUP, _REMOTE)
-"""What operators may look at. Not the stacks and variables themselves: they hold encrypted values."""
+_TAKEN = (
+    "status", "assigned_runner_id", "assigned_expires_at", "remote", "lease_owner", "lease_epoch", "lease_claimed_at",
+    "lease_expires_at", "lease_seconds", "token_hash", "started_at", "completed_at", "updated_at",
+)  # fmt: skip
+_TAKING: Mapping[str, tuple[str, ...]] = {
+    # The lock of a stack needs the right to change it: the summary of its newest deployment is what may be changed.
+    _STACK: (_READ, f"update ({', '.join(LATEST_FIELDS)})"),
+    _STACK_TASK: (_READ, "update (status, started_at, completed_at, revision, updated_at, waiting_since)"),
+    _RUN: (_READ, f"update ({', '.join(_TAKEN)})"),
+    _STACK_EVENT: (_READ, _ADD),
+}
+"""Taking runs over and keeping them. How a run ends is said over HTTP, with the token that the take-over made."""
+
+_SHOWN: Mapping[str, tuple[str, ...]] = {
+    _STACK: (f"select ({', '.join(column.name for column in stack.c if column.name != 'git_token')})",),
+    **dict.fromkeys((_STACK_TASK, _STAGE, _RUN, _STACK_EVENT, _ACTIVITY, _STATE, _GROUP, _REMOTE), (_READ,)),
+}
+"""What operators may look at. Not the tokens of repositories, and no variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +89,6 @@ ROLES: Mapping[Identity, RoleSpec] = MappingProxyType(
                 **_LANE,
                 _STACK: (_READ, _ADD, _CHANGE),
                 _STACK_TASK: (_READ, _ADD, _CHANGE),
-                _STAGE: (_READ, _ADD, _CHANGE),
-                _RUN: (_READ, _ADD, _CHANGE),
                 _VARIABLE: (_READ, _ADD, _CHANGE, _REMOVE),
                 _STATE: (_READ, _ADD),
                 _GROUP: (_READ, _ADD, _CHANGE, _REMOVE),
@@ -85,7 +101,7 @@ ROLES: Mapping[Identity, RoleSpec] = MappingProxyType(
             functions=("outbox_prepare(integer)", "outbox_retire(interval)"),
         ),
         # Moves tasks that are there; makes none, deletes none.
-        "runner": RoleSpec({_TASK: (_READ, _CHANGE), _PLAN: (_READ, _ADD, _CHANGE), **_TELL, **_LANE}),
+        "runner": RoleSpec({_TASK: (_READ, _CHANGE), _PLAN: (_READ, _ADD, _CHANGE), **_TELL, **_TAKING}),
         # Ends what nobody ends, frees what nobody holds, makes cleanup jobs and forgets them long after they are done.
         "reaper": RoleSpec(
             {
@@ -100,7 +116,7 @@ ROLES: Mapping[Identity, RoleSpec] = MappingProxyType(
         "cleanup": RoleSpec({_TASK: (_READ, _REMOVE), _JOB: (_READ, _CHANGE), _EVENT: (_READ,), _OUTBOX: (_ADD,)}),
         # Looks at everything, changes nothing.
         "ops": RoleSpec(
-            dict.fromkeys((_TASK, _EVENT, _PLAN, _JOB, _OUTBOX, _SHARD, *_SHOWN), (_READ,)),
+            dict.fromkeys((_TASK, _EVENT, _PLAN, _JOB, _OUTBOX, _SHARD), (_READ,)) | _SHOWN,
             statement_seconds=60,
             connections=10,
         ),

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+from base64 import b64encode
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ from locktender.contracts.kernel.clock import Clock
 from locktender.contracts.kernel.envelope import Envelope
 from locktender.contracts.kernel.faults import NO_FAULTS
 from locktender.contracts.kernel.ids import new_owner
-from locktender.integrations.objects.keys import new_key_text
 from locktender.runtime.bus import Bus
 from locktender.runtime.clock import SystemClock
 from locktender.runtime.connect import connect_bus
@@ -33,6 +33,8 @@ from locktender.testkit.servers import NatsServer
 
 ADMIN_TOKEN = "admin-token-for-tests"  # noqa: S105 - opens nothing but the API of a test
 GUEST_TOKEN = "guest-token-for-tests"  # noqa: S105 - as above
+OBJECT_KEY = b"k" * 32
+"""Encrypts what belongs to stacks."""
 
 NOOP: dict[str, Any] = {"source": {"kind": "noop"}, "target": {"project": "shop"}}
 """A request that needs no cluster."""
@@ -100,12 +102,12 @@ class RunningApi:
 
 @asynccontextmanager
 async def running_api(
-    db: TestDatabase, nats: NatsServer, *, clock: Clock | None = None, **settings: Any
+    db: TestDatabase, nats: NatsServer, *, clock: Clock | None = None, issuers: tuple[Issuer, ...] = (), **settings: Any
 ) -> AsyncGenerator[RunningApi]:
-    """An API for as long as the block lasts, with the no-op runner on."""
+    """An API for as long as the block lasts, with the no-op runner on. `issuers` know others than guest and admin."""
     given: dict[str, Any] = {
         "database_url": SecretStr(db.dsn), "nats_url": nats.url, "nats_seed_file": nats.seeds.get("api"),
-        "objects": ObjectSettings(url="memory:///", keys=SecretStr(new_key_text())),
+        "objects": ObjectSettings(url="memory:///", keys=SecretStr(b64encode(OBJECT_KEY).decode())),
         "instance": "api-1", "noop_runner": True, "drain_seconds": 2.0,
         "admin_token_sha256": hashlib.sha256(ADMIN_TOKEN.encode()).hexdigest(),
     }  # fmt: skip
@@ -117,8 +119,7 @@ async def running_api(
         health.add("bus", bus.check)
         health.opened()
         service = Service("api", new_owner(made.instance), stop, used, bus, made, health, NO_FAULTS)
-        guests: tuple[Issuer, ...] = (Guest(),)
-        async with open_api(service, guests) as api, _served(api, stop) as url, _client(url) as http:
+        async with open_api(service, (Guest(), *issuers)) as api, _served(api, stop) as url, _client(url) as http:
             yield RunningApi(api, url, http, stop, bus)
     finally:
         await bus.close()

@@ -86,8 +86,12 @@ REMOVING = (
     "cleanup.claimed",
     "cleanup.acked",
 )
+TAKING = ("runner.before-take", "runner.after-take")
+"""Around the take-over of a stack's run."""
 
-PLACES = frozenset({*DEPLOYING, *ASKING, *ANSWERING, *REDEPLOYING, *CLEARING, *JUDGING, *CANCELLING, *REMOVING})
+PLACES = frozenset(
+    {*DEPLOYING, *ASKING, *ANSWERING, *REDEPLOYING, *CLEARING, *JUDGING, *CANCELLING, *REMOVING, *TAKING}
+)
 """All of them."""
 
 

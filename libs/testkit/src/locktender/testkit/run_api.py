@@ -32,12 +32,11 @@ from locktender.storage.kernel.database import Database, Transaction
 from locktender.storage.stacks.assign import take
 from locktender.storage.stacks.complete import end_unfinished, held_run
 from locktender.storage.stacks.told import Told
-from locktender.testkit.api import ADMIN_TOKEN, Guest
+from locktender.testkit.api import ADMIN_TOKEN, OBJECT_KEY, Guest
 from locktender.testkit.database import TestDatabase
 from locktender.testkit.servers import NatsServer
 from locktender.testkit.stacks import RUNNER, StackRig
 
-KEY = b"k" * 32
 _BODY = 8 * 1024 * 1024
 
 
@@ -119,13 +118,13 @@ async def running_runs(
     db: TestDatabase, nats: NatsServer, *, heartbeat: float = 10.0, most_streams: int = 300
 ) -> AsyncGenerator[RunApi]:
     """The routes for as long as the block lasts."""
-    clock, keys = SystemClock(), KeyRing([KEY])
+    clock, keys = SystemClock(), KeyRing([OBJECT_KEY])
     bus = await connect_bus(_Connection(nats.url, nats.seeds.get("api")), "api", clock=clock)
     store = ObjectStore.open("memory:///", keys)
     issuers = (AdminToken(hashlib.sha256(ADMIN_TOKEN.encode()).hexdigest()), Guest())
     given = RunSideGiven(
         database=db.database, bus=bus, clock=clock, store=store, keys=keys, gate=Gate(issuers),
-        cursors=Cursors(KEY), public_url=None, deadlines=StackDeadlines(),
+        cursors=Cursors(OBJECT_KEY), public_url=None, deadlines=StackDeadlines(),
         tracing=Tracing(exported=False), limits=RunLimits(), heartbeat=heartbeat, most_streams=most_streams,
     )  # fmt: skip
     try:

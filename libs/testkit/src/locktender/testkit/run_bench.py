@@ -13,16 +13,16 @@ import os
 import secrets
 import shutil
 import subprocess
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, cast
 from uuid import UUID
 
 import httpx
 from litestar import Litestar, Router
-from litestar.types import Middleware
+from litestar.types import ASGIApp
 from pydantic import SecretStr
 
 from locktender.api.http.auth import AdminToken, Gate
@@ -56,6 +56,9 @@ from locktender.testkit.stacks import StackRig, new_stack
 
 ADMIN = "admin-token-of-run-bench"
 PATIENCE = 40.0
+
+Around: TypeAlias = Callable[[ASGIApp], ASGIApp]
+"""Puts something between the API and its callers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +199,9 @@ class RunBench:
 
 @asynccontextmanager
 async def run_bench(
-    db: TestDatabase, nats: NatsServer, *, middleware: Sequence[Middleware] = (), **stack: Any
+    db: TestDatabase, nats: NatsServer, *, around: Around | None = None, **stack: Any
 ) -> AsyncGenerator[RunBench]:
-    """A bench with fresh streams. `middleware` is around the routes of the API; `stack` are columns of the stack."""
+    """A bench with fresh streams. `around` wraps the API as a whole; `stack` are columns of the stack."""
     async with AsyncExitStack() as opened:
         folder = opened.enter_context(scratch_dir())
         bus = await opened.enter_async_context(connected_as(nats, "admin"))
@@ -213,11 +216,11 @@ async def run_bench(
         app = Litestar(
             [Router("/v1", route_handlers=handlers)],
             exception_handlers=exception_handlers(),
-            middleware=middleware,
             logging_config=None,
             openapi_config=None,
         )
-        await opened.enter_async_context(_served(HttpServer(app, "127.0.0.1", port, drain_seconds=1)))
+        watched = cast("Litestar", around(app)) if around else app
+        await opened.enter_async_context(_served(HttpServer(watched, "127.0.0.1", port, drain_seconds=1)))
         headers = {"Authorization": f"Bearer {ADMIN}"}
         http = await opened.enter_async_context(
             httpx.AsyncClient(base_url=url, headers=headers, timeout=20, trust_env=False)

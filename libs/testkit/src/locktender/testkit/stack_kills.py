@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -60,16 +60,17 @@ APPLYING = {
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A request of a run, and how it was answered."""
+    """A request of a run, how it was answered, and the header by which it was let in."""
 
     run: str
     method: str
     path: str
     status: int
+    authorization: str = field(repr=False)
 
 
 class Wire:
-    """A middleware that strikes once at the place that is armed, and remembers what runs asked and were answered."""
+    """Stands around an API: strikes once at the place that is armed, and remembers how runs were answered."""
 
     def __init__(self) -> None:
         self.heard: list[Heard] = []
@@ -104,7 +105,8 @@ class Wire:
 
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self.heard.append(Heard(_run_of(path, scope["headers"]), method, path, message["status"]))
+                given = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
+                self.heard.append(Heard(_run_of(path, given), method, path, message["status"], given))
                 self._come_by(method, path, bytes(body), after=True)
             await send(message)
 
@@ -131,15 +133,14 @@ def _nothing() -> None:
     """Nobody is there to be struck."""
 
 
-def _run_of(path: str, headers: list[tuple[bytes, bytes]]) -> str:
+def _run_of(path: str, authorization: str) -> str:
     """Whose request it is: said in the path, or as the user of the state backend."""
     if path.startswith("/v1/runs/"):
         return path.split("/")[3]
-    given = dict(headers).get(b"authorization", b"")
-    if not given.startswith(b"Basic "):
+    if not authorization.startswith("Basic "):
         return ""
     with suppress(ValueError):
-        return base64.b64decode(given[6:]).decode().partition(":")[0]
+        return base64.b64decode(authorization[6:]).decode().partition(":")[0]
     return ""
 
 

@@ -31,7 +31,7 @@ class ServerEvent:
 
 _STACK_HINTS = {
     Problem.STACK_UNCERTAIN.value.urn: "Look at what is really there first: locktender stack refresh NAME",
-    Problem.STALE_PLAN.value.urn: "Look at the plan again: locktender stack show NAME NUMBER",
+    Problem.STALE_PLAN.value.urn: "Look at the plan again: locktender stack show NAME NUMBER; or skip it and plan anew",
     Problem.STATE_LOCKED.value.urn: "See who holds the lock with: locktender stack state list NAME",
     Problem.NOT_SKIPPABLE.value.urn: "What runs already is stopped with: locktender stack cancel NAME NUMBER",
 }
@@ -135,7 +135,9 @@ def _refusal(response: httpx.Response) -> CommandError:
     # What is wrong, where it is one thing, is the detail already.
     alone = len(errors) == 1 and errors[0]["message"] == told
     text = (lines or [told])[0] if alone else "\n  ".join([told, *lines])
-    return CommandError(exit_for(response.status_code), text, _hint(response, problem))
+    refused = problem.get("type") == Problem.SOURCE_REFUSED.value.urn
+    code = Exit.USAGE if refused else exit_for(response.status_code)
+    return CommandError(code, text, _hint(response, problem))
 
 
 def _hint(response: httpx.Response, problem: Json) -> str | None:

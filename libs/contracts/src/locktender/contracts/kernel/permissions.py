@@ -92,12 +92,8 @@ RIGHTS: Mapping[Identity, Rights] = MappingProxyType(
         # The only publisher of events and commands, and the only one that declares streams and consumers. It can
         # neither delete nor purge one.
         "outbox": _service("outbox", publish=(EVENTS, COMMANDS, *_DECLARE)),
-        # Takes commands, asks custodians, writes run logs, hears cancellations.
-        "runner": _service(
-            "runner",
-            publish=("lt.custody.*", LOGS, *_pull("runner")),
-            subscribe=("lt.cancel.>",),
-        ),
+        # Takes commands, asks custodians, hears cancellations. What its runs say goes to the API, over HTTP.
+        "runner": _service("runner", publish=("lt.custody.*", *_pull("runner")), subscribe=("lt.cancel.>",)),
         "reaper": _service("reaper"),
         "cleanup": _service("cleanup", publish=_pull("cleanup")),
         # Looks at everything, asks services to act, changes nothing by itself.

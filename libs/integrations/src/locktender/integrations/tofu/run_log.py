@@ -37,6 +37,7 @@ class RunLog:
         self._scrub = scrub
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._lost = False
+        self._begun = False
 
     async def write(self, chunk: bytes) -> None:
         """Output of a command.
@@ -50,7 +51,8 @@ class RunLog:
         """A line of ours, on a line of its own: it also ends what a command before it left unfinished."""
         rest = self._scrub.feed(self._decoder.decode(b"", final=True)) + self._scrub.close()
         shown = self._scrub.feed(f"{text}\n") + self._scrub.close()
-        await self._keep(rest + shown)
+        begun = not rest.endswith("\n") if rest else self._begun
+        await self._keep(rest + ("\n" if begun else "") + shown)
 
     async def close(self) -> None:
         """Keep what was held back."""
@@ -59,6 +61,7 @@ class RunLog:
     async def _keep(self, text: str) -> None:
         if not text:
             return
+        self._begun = not text.endswith("\n")
         chunk = text.encode()
         try:
             await self._port.log(_LOST + chunk if self._lost else chunk)

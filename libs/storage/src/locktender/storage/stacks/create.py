@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy import Table, Uuid, func, insert, select, update
 
 from locktender.contracts.kernel.ids import new_id
+from locktender.contracts.stacks.events import CREATED
 from locktender.contracts.stacks.vocabulary import (
     ActivityKind,
     DeploymentMode,
@@ -27,8 +28,6 @@ from locktender.storage.stacks.moves import told_columns
 from locktender.storage.stacks.skip import supersede
 from locktender.storage.stacks.tables import STACKS, stack, stack_deployment, stack_run, stack_stage
 from locktender.storage.stacks.told import Told, act
-
-CREATED = "created"
 
 _NUMBER = Statement(
     "stack.number",

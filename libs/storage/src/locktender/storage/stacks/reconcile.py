@@ -77,10 +77,12 @@ _agreeing = or_(
     and_(_d.status == constant(DeploymentStatus.WAITING.value), _run_status.is_(None), _has_stage),
     *[and_(_d.status == constant(status.value), in_states(_run_status, runs)) for status, runs in AGREES.items()],
 )
+AGREEING: Final = func.coalesce(_agreeing, false())
+"""Whether an active deployment and its open run, or stage, tell the same story."""
 DISAGREEING = Due(
     "disagreeing",
     stack_deployment,
-    in_states(_d.status, STACK_DEPLOYMENT.active) & ~func.coalesce(_agreeing, false()),
+    in_states(_d.status, STACK_DEPLOYMENT.active) & ~AGREEING,
     _d.created_at,
 )
 

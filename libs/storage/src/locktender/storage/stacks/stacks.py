@@ -11,6 +11,14 @@ from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 
 from locktender.contracts.kernel.errors import Conflict, LocktenderError
+from locktender.contracts.stacks.events import (
+    CONTEXT,
+    STACK_CERTAIN,
+    STACK_CREATED,
+    STACK_DELETED,
+    STACK_UNCERTAIN,
+    STACK_UPDATED,
+)
 from locktender.contracts.stacks.flow import STACK_DEPLOYMENT
 from locktender.storage.kernel.clock import db_now
 from locktender.storage.kernel.database import Row, Transaction
@@ -23,10 +31,7 @@ from locktender.storage.stacks.tables import stack, stack_deployment, stack_even
 _s, _d = stack.c, stack_deployment.c
 _id: Final = parameter("id", Uuid())
 
-CREATED, UPDATED, DELETED = "stack-created", "stack-updated", "stack-deleted"
-UNCERTAIN, CERTAIN = "stack-uncertain", "stack-certain"
-
-STACK = Aggregate(name="stack", context="stacks", table=stack, events=stack_event, facts=("project", "name"))
+STACK = Aggregate(name="stack", context=CONTEXT, table=stack, events=stack_event, facts=("project", "name"))
 """Told to the world, and recorded nowhere else: the row is all that there is."""
 
 CHANGEABLE: Final = (
@@ -91,7 +96,7 @@ def _telling(
 ) -> Statement:
     """The write, whose rows are answered, and the event of each."""
     moved: FromClause = write.cte("moved")
-    events = outbox_rows(outbox_events(STACK, moved, kind, tombstone=kind == DELETED))
+    events = outbox_rows(outbox_events(STACK, moved, kind, tombstone=kind == STACK_DELETED))
     return Statement(f"stack.{name}", select(*[moved.c[column.name] for column in stack.c]).add_cte(events))
 
 
@@ -119,15 +124,20 @@ _CREATE = _telling(
     .values({name: parameter(name, stack.c[name].type) for name in _NEW})
     .on_conflict_do_nothing(index_elements=[_s.workspace, _s.name], index_where=_s.deleted_at.is_(None))
     .returning(*stack.c, *_told("live")),
-    CREATED,
+    STACK_CREATED,
 )
-_UPDATE = _raised("update", UPDATED, {name: parameter(name, stack.c[name].type) for name in CHANGEABLE})
-_TOUCH = _raised("touch", UPDATED, {}, reason="variables")
-_DOUBT = _raised("doubt", UNCERTAIN, {"uncertain_since": db_now(), "uncertain_run_id": parameter("run_id", Uuid())})
+_UPDATE = _raised("update", STACK_UPDATED, {name: parameter(name, stack.c[name].type) for name in CHANGEABLE})
+_TOUCH = _raised("touch", STACK_UPDATED, {}, reason="variables")
+_DOUBT = _raised(
+    "doubt", STACK_UNCERTAIN, {"uncertain_since": db_now(), "uncertain_run_id": parameter("run_id", Uuid())}
+)
 _TRUST = _raised(
-    "trust", CERTAIN, {"uncertain_since": null(), "uncertain_run_id": null()}, only_if=_s.uncertain_since.is_not(None)
+    "trust",
+    STACK_CERTAIN,
+    {"uncertain_since": null(), "uncertain_run_id": null()},
+    only_if=_s.uncertain_since.is_not(None),
 )
-_DELETE = _raised("delete", DELETED, {"deleted_at": db_now(), "git_token": null()}, state="deleted")
+_DELETE = _raised("delete", STACK_DELETED, {"deleted_at": db_now(), "git_token": null()}, state="deleted")
 _OPEN = Statement(
     "stack.busy",
     select(_d.number, _d.status)

@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import BigInteger, ColumnElement, Select
 
 from locktender.contracts.deployments.policy import Deadlines
+from locktender.contracts.stacks.patience import StackDeadlines
 from locktender.storage.kernel.clock import db_now, seconds
 from locktender.storage.kernel.statement import Statement, parameter
 
@@ -28,6 +29,7 @@ class Tolerance:
         publish: an outbox row may wait that long without a named reason.
         sweep: a passed deadline may stand that long before the reaper has to have acted.
         deadlines: those that the reaper goes by.
+        stacks: the same for the work of stacks.
         limit: findings of one check, at most.
     """
 
@@ -35,6 +37,7 @@ class Tolerance:
     publish: float = 60.0
     sweep: float = 60.0
     deadlines: Deadlines = field(default_factory=Deadlines)
+    stacks: StackDeadlines = field(default_factory=StackDeadlines)
     limit: int = 100
 
     def arguments(self) -> dict[str, object]:
@@ -47,6 +50,7 @@ class Tolerance:
             "start": self.deadlines.start + self.sweep,
             "run": self.deadlines.run + self.sweep,
             "cancel_ack": self.deadlines.cancel_ack + self.sweep,
+            "startup": self.stacks.startup + self.sweep,
         }
 
 

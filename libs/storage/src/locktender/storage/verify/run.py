@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from locktender.storage.kernel.database import Database
-from locktender.storage.verify import history, orphans, outbox
+from locktender.storage.verify import history, lanes, orphans, outbox, stacks
 from locktender.storage.verify.check import Tolerance, Violation
 
-CHECKS = (*outbox.CHECKS, *history.CHECKS, *orphans.CHECKS)
+CHECKS = (*outbox.CHECKS, *history.CHECKS, *orphans.CHECKS, *stacks.CHECKS, *lanes.CHECKS)
 
 INVARIANTS: Mapping[str, str] = MappingProxyType(
     {
@@ -15,12 +15,13 @@ INVARIANTS: Mapping[str, str] = MappingProxyType(
         "I02": "one effect: an epoch has one owner, and nobody writes under an epoch that was never taken",
         "I03": "no write below the row's epoch, and none after the end",
         "I04": "terminal is final, and a cancel that was accepted is never overwritten",
+        "I05": "one lane a stack: its holder works, nobody else does, and a deployment and its run agree",
         "I06": "no orphan: whoever is not over has a live lease, or waits with a deadline that has not passed",
     }
 )
 """What is checked, in words."""
 
-UNCHECKED: Mapping[str, str] = MappingProxyType({"I05": "there are no lanes yet"})
+UNCHECKED: Mapping[str, str] = MappingProxyType({})
 """Invariants that the rows cannot tell about, and why."""
 
 

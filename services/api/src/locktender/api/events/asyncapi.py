@@ -20,6 +20,7 @@ from locktender.contracts.deployments.models import RunnerKind
 from locktender.contracts.kernel import subjects
 from locktender.contracts.kernel.envelope import DEDUP_HEADER, REVISION_HEADER, SOURCE, TOMBSTONE_HEADER
 from locktender.contracts.kernel.permissions import IDENTITIES
+from locktender.contracts.stacks import events as stacks
 
 Json = dict[str, Any]
 
@@ -59,18 +60,28 @@ class Channel:
 
 
 _EVENT_TEXT = {REMOVED: "The task is gone: the last event it ever sends, a tombstone."}
+_STACK_TEXT = {
+    stacks.STACK_UNCERTAIN: "An apply was lost: what it did is unknown until a refresh has looked.",
+    stacks.STACK_CERTAIN: "A refresh has looked: what is there is known again.",
+    stacks.STACK_DELETED: "The stack is no more: the last event it ever sends, a tombstone.",
+}
 
 
 def _channels() -> list[Channel]:
-    event = partial(subjects.EVENT_SUBJECT.format, workspace="{workspace}", context=CONTEXT, aggregate="{aggregate}")
+    event = partial(subjects.EVENT_SUBJECT.format, workspace="{workspace}", aggregate="{aggregate}")
     events = [
-        Channel(
-            f"deployment-{kind}", event(kind=kind), TaskEvent,
-            _EVENT_TEXT.get(kind, f"`{kind}` was recorded. Facts only; the rest is read from the API."),
-            stored=True, heard_by_api=True,
-        )
-        for kind in KINDS
-    ]  # fmt: skip
+        *(_event(f"deployment-{kind}", event(context=CONTEXT, kind=kind), TaskEvent, kind) for kind in KINDS),
+        *(
+            _event(
+                f"stack-deployment-{kind}", event(context=stacks.CONTEXT, kind=kind), stacks.StackDeploymentEvent, kind
+            )
+            for kind in stacks.KINDS
+        ),
+        *(
+            _event(kind, event(context=stacks.CONTEXT, kind=kind), stacks.StackEvent, kind)
+            for kind in stacks.STACK_KINDS
+        ),
+    ]
     commands = [
         Channel(
             f"command-deployment-{kind.value}", subjects.deployment_command(kind.value), DeploymentCommand,
@@ -90,10 +101,20 @@ def _channels() -> list[Channel]:
             "command-cleanup-retention", subjects.cleanup_command("retention"), CleanupCommand,
             "A finished task whose retention has ended can be removed.", stored=True,
         ),
+        Channel(
+            "command-run", subjects.run_command("{group}"), stacks.RunCommand,
+            "A run of a stack waits for a runner of this group. Losing it costs one sweep.", stored=True,
+        ),
+        Channel(
+            "run-log", "lt.log.{run}", stacks.LogPiece,
+            "A piece of the log of a run, which is kept elsewhere by now. The header `lt-offset` says where it begins. "
+            "May be lost: whoever misses one looks at the record.",
+            heard_by_api=True,
+        ),
         *pokes,
         Channel(
             "cancel", "lt.cancel.{task}", Nothing,
-            "A cancel request is on the row of this task. May be lost: renewals tell it as well.",
+            "A cancel request is on the row of this task, or run. May be lost: renewals tell it as well.",
         ),
         Channel(
             "custody", "lt.custody.{instance}", CustodyQuestion,
@@ -107,6 +128,11 @@ def _channels() -> list[Channel]:
             "What operators ask a service to do; each service lists its own under the NATS micro protocol.",
         ),
     ]  # fmt: skip
+
+
+def _event(name: str, subject: str, body: type[BaseModel], kind: str) -> Channel:
+    text = (_EVENT_TEXT | _STACK_TEXT).get(kind, f"`{kind}` was recorded. Facts only; the rest is read from the API.")
+    return Channel(name, subject, body, text, stored=True, heard_by_api=True)
 
 
 @cache
@@ -163,8 +189,10 @@ def _completed(document: Json, stored: set[str]) -> None:
 _PARAMETER = re.compile(r"\{(\w+)\}")
 _PARAMETERS = {
     "workspace": "The tenant.",
-    "aggregate": "The id of the task.",
-    "task": "The id of the task.",
+    "aggregate": "The id of the task, the deployment or the stack.",
+    "task": "The id of the task or run.",
+    "run": "The id of the run.",
+    "group": "The runner group; `default` is our own runner service.",
     "instance": "The boot of an API instance, as the task names it.",
     "service": "One of the services.",
     "operation": "What to do.",

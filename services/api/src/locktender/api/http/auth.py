@@ -50,6 +50,11 @@ class Gate:
     def __init__(self, issuers: Sequence[Issuer]) -> None:
         self._issuers = tuple(issuers)
 
+    @property
+    def issuers(self) -> tuple[Issuer, ...]:
+        """Who is asked about tokens, in this order."""
+        return self._issuers
+
     async def admit(self, request: Request[Any, Any, Any], kind: Kind, verb: Verb) -> Principal:
         """The principal behind a request, when they may do `verb` in the workspace of its path.
 

@@ -19,6 +19,7 @@ from locktender.api.http.tracing import Tracing
 from locktender.api.settings import ApiSettings
 from locktender.api.stacks.deploying.side import CommandSideGiven, command_routes
 from locktender.api.stacks.described import PARTS
+from locktender.api.stacks.gate import StackGate
 from locktender.api.stacks.inventory.analyses import Analyses
 from locktender.api.stacks.inventory.controller import InventoryRoutes
 from locktender.api.stacks.inventory.queries import InventoryQueries
@@ -77,6 +78,7 @@ async def open_stacks(
         return
     keys = KeyRing.parse(settings.objects.keys.get_secret_value())
     store = ObjectStore.open(settings.objects.url, keys, most_bytes=settings.stack_runs.largest)
+    gate = StackGate(gate.issuers, database)
     tracing, cursors = Tracing(exported=settings.otlp_endpoint is not None), Cursors(key)
     reading = DeploymentReading(database, cursors, settings.stacks)
     shown = stack_reading_handlers(

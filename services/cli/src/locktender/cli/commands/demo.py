@@ -20,6 +20,7 @@ from locktender.cli.scenarios.cancel import cancel
 from locktender.cli.scenarios.deploy import deploy
 from locktender.cli.scenarios.redeploy import redeploy
 from locktender.cli.scenarios.stack import stack
+from locktender.cli.scenarios.stack_shop import tools_are_here
 from locktender.cli.scenarios.stage import Stage
 from locktender.cli.scenarios.template import template
 from locktender.cli.stacks.client import StackClient
@@ -33,6 +34,8 @@ SCENARIOS: Mapping[str, Scenario] = {
     "redeploy": redeploy,
     "stack": stack,
 }
+NEEDS: Mapping[str, Callable[[], None]] = {"stack": tools_are_here}
+"""What raises `CommandError` where a scenario cannot be shown."""
 
 
 def demo(
@@ -55,6 +58,8 @@ async def _demo(output: Output, scenario: str, *, leave: bool) -> Exit:
     show = SCENARIOS.get(scenario)
     if show is None:
         raise CommandError(Exit.USAGE, f"there is no scenario {scenario}", f"There are: {', '.join(SCENARIOS)}.")
+    if scenario in NEEDS:
+        NEEDS[scenario]()
     output.say(f"Starting Locktender in {state_folder()}")
     with _interruptible():
         async with local_system(state_folder(), output.step) as system:

@@ -28,7 +28,7 @@ def record_listing(deployments: list[Json]) -> Listing:
         (
             name_of(each),
             status_text(each),
-            *("-" if spent is None else f"{spent:.1f}" for spent in _parts(each).values()),
+            *("-" if spent is None else f"{spent:.2f}" for spent in _parts(each).values()),
             plan_sentence(each),
         )
         for each in deployments

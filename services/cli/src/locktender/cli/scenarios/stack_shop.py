@@ -30,6 +30,16 @@ def should(holds: object, otherwise: str) -> None:
         raise CommandError(Exit.FAILED, otherwise)
 
 
+def tools_are_here() -> None:
+    """Raises `CommandError` where the stack could not be shown, for want of a program."""
+    missing = [] if shutil.which("git") else ["git"]
+    if not (shutil.which("tofu") or shutil.which("terraform")):
+        missing.append("tofu or terraform")
+    if missing:
+        hint = "Install what is missing; it is looked for on the PATH."
+        raise CommandError(Exit.UNAVAILABLE, f"a stack needs {' and '.join(missing)}, and that is not here", hint)
+
+
 @dataclass(frozen=True, slots=True)
 class Shop:
     """A stack of its own for one showing."""
@@ -44,12 +54,9 @@ class Shop:
         """Commit the configuration into a new repository in the state folder, and make a stack of it.
 
         Raises:
-            CommandError: there is neither OpenTofu nor Terraform here, or the API refuses.
-            GitFailed: git is not here.
+            CommandError: the API refuses.
+            GitFailed: git did not do it.
         """
-        if not (shutil.which("tofu") or shutil.which("terraform")):
-            hint = "Install one of them; Locktender takes the first that is on the PATH."
-            raise CommandError(Exit.UNAVAILABLE, "there is neither tofu nor terraform here", hint)
         name = f"shop-{secrets.token_hex(3)}"
         folder = stage.folder / "repositories" / name
         await asyncio.to_thread(shutil.copytree, _CONFIGURATION, folder)

@@ -9,7 +9,7 @@ from locktender.contracts.stacks.analysis import PlanChanges, PlanSummary, RunAn
 from locktender.integrations.tofu.analysis.changes import plan_changes
 from locktender.integrations.tofu.analysis.counting import failed_summary, summarised
 from locktender.integrations.tofu.analysis.graph import resource_graph
-from locktender.integrations.tofu.analysis.inventory import DescribedState, described_state
+from locktender.integrations.tofu.analysis.inventory import DescribedState, described_state, prior_values
 from locktender.integrations.tofu.analysis.learning import learn_plan
 from locktender.integrations.tofu.analysis.reading import Json, Unreadable, an_object, read_document
 from locktender.integrations.tofu.analysis.withholding import Withheld
@@ -77,9 +77,7 @@ def _known_plan(document: bytes, withheld: Withheld) -> tuple[Json, DescribedSta
         raise Unreadable("the document does not describe a plan")
     # All secrets are learnt before the first text is written.
     learn_plan(described, withheld)
-    # The engine leaves the prior state out where it is empty.
-    prior = described_state(an_object(an_object(described.get("prior_state")).get("values")), withheld)
-    return described, prior
+    return described, described_state(prior_values(described), withheld)
 
 
 def _known_state(document: bytes, withheld: Withheld) -> DescribedState:

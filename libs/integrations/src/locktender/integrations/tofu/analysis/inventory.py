@@ -56,6 +56,25 @@ def described_state(values: Json, withheld: Withheld) -> DescribedState:
     return state
 
 
+def prior_values(described: Json) -> Json:
+    """The `values` of the state that a plan was made against; empty where there is none.
+
+    The engine leaves the prior state out where it is empty. Into one that is there it writes the outputs as they would
+    be after an apply, as far as it knows them. What the state has recorded of them is in the changes alone.
+    """
+    values = an_object(an_object(described.get("prior_state")).get("values"))
+    outputs = dict(an_object(values.get("outputs")))
+    for name, each in an_object(described.get("output_changes")).items():
+        change = an_object(each)
+        actions = texts(change.get("actions"))
+        if actions == ["no-op"]:
+            continue
+        outputs.pop(name, None)
+        if actions != ["create"]:
+            outputs[name] = {"value": change.get("before"), "sensitive": bool(change.get("before_sensitive"))}
+    return values | {"outputs": outputs}
+
+
 def _entries(values: Json) -> Iterator[tuple[Json, str | None]]:
     """Every resource of a state, with the address of its module, modules after what they are called from."""
     waiting: list[Json] = [an_object(values.get("root_module"))]

@@ -8,13 +8,13 @@ from locktender.api.stacks.runs.gate import HeldRun
 from locktender.contracts.kernel import subjects
 from locktender.contracts.kernel.errors import LeaseLost, NotFound, Unavailable
 from locktender.contracts.kernel.problems import Problem
+from locktender.contracts.stacks.events import OFFSET_HEADER
 from locktender.runtime.bus import Bus
 from locktender.storage.kernel.database import Database
 from locktender.storage.stacks.logs import advance_log, log_end
 
 _log = structlog.stdlib.get_logger(__name__)
 
-OFFSET_HEADER = "lt-offset"
 _ROUNDS = 8
 
 

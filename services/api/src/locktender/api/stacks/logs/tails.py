@@ -10,10 +10,10 @@ from uuid import UUID
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
-from locktender.api.stacks.logs.intake import OFFSET_HEADER
 from locktender.contracts.kernel import subjects
 from locktender.contracts.kernel.clock import Clock
 from locktender.contracts.kernel.errors import Unavailable
+from locktender.contracts.stacks.events import OFFSET_HEADER
 from locktender.runtime.bus import Bus
 
 LOGS = "lt.log.*"
