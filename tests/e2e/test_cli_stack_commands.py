@@ -232,3 +232,24 @@ async def test_what_is_not_there_and_who_does_not_answer_are_said_shortly(tmp_pa
     assert (missing.code, "locktender stack list" in missing.err) == (3, True)
     gone = await run(tmp_path, "stack", "list", LOCKTENDER_URL="http://127.0.0.1:9", LOCKTENDER_TOKEN="t")
     assert (gone.code, "does not answer" in gone.err) == (5, True)
+
+
+async def test_a_group_tells_its_token_once_and_is_listed_with_its_runners(tmp_path: Path) -> None:
+    group = {
+        "name": "gpu", "labels": ["large"], "capacity": 2, "lastDispatchError": None,
+        "runners": [{"id": "r-1", "name": "worker", "status": "ready", "lastSeenAt": "2026-11-30T01:02:03Z"}],
+    }  # fmt: skip
+    path = "/v1/workspaces/main/runner-groups"
+    answers = {
+        f"POST {path}": [Say({"group": group, "token": "ltg_once"}, 201)], f"GET {path}": [Say({"groups": [group]})],
+        f"DELETE {path}/gpu": [Say({}, 204)],
+    }  # fmt: skip
+    async with api(tmp_path, answers) as (server, cli):
+        made = await cli("group", "create", "gpu", "--label", "large", "--capacity", "2")
+        listed = await cli("group", "list")
+        gone = await cli("group", "delete", "gpu")
+    assert (made.code, listed.code, gone.code) == (0, 0, 0), (made, listed, gone)
+    assert server.requests("POST", path)[0].json == {"name": "gpu", "labels": ["large"], "capacity": 2}
+    assert "ltg_once" in made.out
+    assert "worker" in listed.out
+    assert "ltg_once" not in listed.out

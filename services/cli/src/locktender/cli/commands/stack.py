@@ -5,6 +5,7 @@ import typer
 from locktender.cli.commands.stack_admin import create, delete, list_, show, update
 from locktender.cli.commands.stack_deciding import confirm, replan, skip
 from locktender.cli.commands.stack_ending import cancel, deprioritize, prioritize, retry, skip_all
+from locktender.cli.commands.stack_group import app as group
 from locktender.cli.commands.stack_holdings import activity, outputs, resources
 from locktender.cli.commands.stack_local import local_plan, run_command
 from locktender.cli.commands.stack_logs import logs, watch
@@ -49,5 +50,6 @@ for name, work in {
     "activity": activity,
 }.items():
     app.command(name=name)(work)
+app.add_typer(group, name="group")
 app.add_typer(state, name="state")
 app.add_typer(variable, name="variable")

@@ -25,6 +25,7 @@ class StackClient:
         self._channel = channel
         self._workspace = f"/v1/workspaces/{part(workspace)}"
         self._stacks = f"{self._workspace}/stacks"
+        self._groups = f"{self._workspace}/runner-groups"
 
     # -- stacks
 
@@ -71,6 +72,24 @@ class StackClient:
     async def unset_variable(self, name: str, kind: str, variable: str) -> None:
         """Forget one."""
         await self._channel.fetch("DELETE", f"{self._of(name)}/variables/{part(kind)}/{part(variable)}")
+
+    # -- pools of remote runners
+
+    async def groups(self) -> Json:
+        """The pools of the workspace, and the runners of each."""
+        return await self._channel.ask("GET", self._groups)
+
+    async def create_group(self, body: Json) -> Json:
+        """A new pool, with its token, which is told this once."""
+        return await self._channel.ask("POST", self._groups, json=body)
+
+    async def delete_group(self, name: str) -> None:
+        """Forget one. Its token is void then."""
+        await self._channel.fetch("DELETE", f"{self._groups}/{part(name)}")
+
+    async def delete_runner(self, group: str, runner: str) -> None:
+        """Give up a runner, and with it the run that it has."""
+        await self._channel.fetch("DELETE", f"{self._groups}/{part(group)}/runners/{part(runner)}")
 
     # -- deployments
 
