@@ -72,12 +72,10 @@ grant select, update on locktender.deployment_task to locktender_runner;
 grant select, insert, update on locktender.deployment_plan to locktender_runner;
 grant select, insert on locktender.deployment_event to locktender_runner;
 grant insert on locktender.outbox to locktender_runner;
-grant select, update on locktender.stack to locktender_runner;
-grant select, update on locktender.stack_deployment to locktender_runner;
-grant select, insert, update on locktender.stack_stage to locktender_runner;
-grant select, insert, update on locktender.stack_run to locktender_runner;
+grant select, update (latest_deployment_id, latest_deployment_number, latest_deployment_mode, latest_deployment_status, latest_deployment_created_at, latest_deployment_completed_at) on locktender.stack to locktender_runner;
+grant select, update (status, started_at, completed_at, revision, updated_at, waiting_since) on locktender.stack_deployment to locktender_runner;
+grant select, update (status, assigned_runner_id, assigned_expires_at, remote, lease_owner, lease_epoch, lease_claimed_at, lease_expires_at, lease_seconds, token_hash, started_at, completed_at, updated_at) on locktender.stack_run to locktender_runner;
 grant select, insert on locktender.stack_event to locktender_runner;
-grant select, insert on locktender.stack_activity to locktender_runner;
 grant usage on sequence locktender.outbox_seq to locktender_runner;
 
 -- reaper
@@ -147,6 +145,7 @@ grant select on locktender.deployment_plan to locktender_ops;
 grant select on locktender.cleanup_job to locktender_ops;
 grant select on locktender.outbox to locktender_ops;
 grant select on locktender.service_shard to locktender_ops;
+grant select (id, workspace, project, name, description, source, engine, runner_group, labels, auto_approve, confirmation_timeout_seconds, queued_timeout_seconds, supersede_after_seconds, revision, last_number, lane_holder, lane_taken_at, uncertain_since, uncertain_run_id, state_version_id, state_lineage, state_serial, state_lock, state_lock_run_id, state_locked_at, latest_deployment_id, latest_deployment_number, latest_deployment_mode, latest_deployment_status, latest_deployment_created_at, latest_deployment_completed_at, created_by, created_at, updated_at, deleted_at) on locktender.stack to locktender_ops;
 grant select on locktender.stack_deployment to locktender_ops;
 grant select on locktender.stack_stage to locktender_ops;
 grant select on locktender.stack_run to locktender_ops;

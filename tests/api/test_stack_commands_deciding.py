@@ -283,6 +283,26 @@ async def test_who_may_decide_in_some_projects_decides_there_and_nowhere_else(
     assert await shop.status(theirs) == "pending"
 
 
+async def test_who_may_look_in_some_projects_sees_the_stacks_of_those(api: Deciding, module_db: TestDatabase) -> None:
+    lab, shop = await new_stack(module_db, project="lab-1"), await new_stack(module_db, project="shop")
+    mine, theirs = (await lab.stack())["name"], (await shop.stack())["name"]
+
+    async def ask(method: str, rest: str, **sent: Any) -> int:
+        headers = {"Authorization": f"Bearer {LAB_TOKEN}"}
+        answer = await api.api.http.request(method, f"/v1/workspaces/acme{rest}", headers=headers, **sent)
+        return answer.status_code
+
+    for rest in ("", "/variables", "/deployments", "/resources", "/state/versions"):
+        assert await ask("GET", f"/stacks/{mine}{rest}") == 200, rest
+        assert await ask("GET", f"/stacks/{theirs}{rest}") == 403, rest
+    assert await ask("GET", "/stacks/nobody-has-it") == 404
+    assert [await ask("GET", "/stacks"), await ask("GET", "/stack-queue"), await ask("GET", "/runner-groups")] == [
+        403
+    ] * 3
+    assert await ask("PATCH", f"/stacks/{mine}", json={"project": "lab-2"}) == 200
+    assert await ask("PATCH", f"/stacks/{mine}", json={"project": "shop"}) == 403
+
+
 async def test_whoever_follows_a_log_is_told_at_once_that_its_run_was_ended(api: Deciding, rig: StackRig) -> None:
     async def end_of(key: UUID, verb: str) -> None:
         row = await rig.deployment(key)

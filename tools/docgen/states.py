@@ -29,8 +29,10 @@ def state_page(machine: Machine[S]) -> str:
         *(f"    {state} --> [*]" for state in in_order(machine.terminal)),
         "```",
         "",
-        f"Somebody holds the row in: {_list(in_order(machine.leased)) or 'no state'}. "
-        f"Final: {_list(in_order(machine.terminal))}.",
+        (
+            f"Somebody holds the row in: {_list(in_order(machine.leased)) or 'no state'}. "
+            f"Final: {_list(in_order(machine.terminal))}."
+        ),
         "",
         "| transition | from | to | by | lease | event |",
         "|---|---|---|---|---|---|",

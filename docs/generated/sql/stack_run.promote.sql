@@ -24,7 +24,8 @@ told AS
       BIGINT) AS anon_1, CAST('false' AS BOOLEAN) AS anon_2, 'lt.cmd.run.' || moved.runner_group AS anon_3,
       'locktender.command.promote' AS anon_4, CAST(jsonb_build_object('id', moved.id) AS JSONB) AS
       jsonb_build_object_1, CAST('{}' AS JSONB) AS anon_5
-  FROM moved)
+  FROM moved
+  WHERE moved.runner_group = 'default')
 SELECT moved.id, moved.workspace, moved.stack_id, moved.deployment_id, moved.mode, moved.status, moved.runner_group,
     moved.labels, moved.state_locked, moved.targets, moved.excludes, moved.replaces, moved.plan_run_id,
     moved.prioritized_at, moved.first_pending_at, moved.hinted_at, moved.assigned_expires_at,

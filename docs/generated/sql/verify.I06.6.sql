@@ -1,8 +1,9 @@
 -- verify.I06
--- $1 sweep, $2 limit
-SELECT CAST(locktender.cleanup_job.id AS TEXT) AS subject, concat(locktender.cleanup_job.status, ', since ',
-    locktender.cleanup_job.lease_expires_at) AS detail
-FROM locktender.cleanup_job
-WHERE locktender.cleanup_job.status IN ('running') AND locktender.cleanup_job.lease_expires_at <= locktender.now() -
-    ($1::FLOAT * make_interval(secs=>1.0)) ORDER BY locktender.cleanup_job.lease_expires_at
+-- $1 cancel_ack, $2 limit
+SELECT CAST(locktender.deployment_task.id AS TEXT) AS subject, concat(locktender.deployment_task.status, ', since ',
+    locktender.deployment_task.cancel_requested_at) AS detail
+FROM locktender.deployment_task
+WHERE locktender.deployment_task.status IN ('running', 'applying') AND locktender.deployment_task.cancel_requested_at
+    <= locktender.now() - ($1::FLOAT * make_interval(secs=>1.0)) ORDER BY
+    locktender.deployment_task.cancel_requested_at
 LIMIT $2::BIGINT;

@@ -62,10 +62,14 @@ def unnested(name: str, columns: Mapping[str, TypeEngine[Any]]) -> FromClause:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A hint that goes out with a move. Its subject is the prefix and what the moved row holds in the column."""
+    """A hint that goes out with a move. Its subject is the prefix and what the moved row holds in the column.
+
+    `only`: the value of the column that somebody listens for, where nobody does for the others.
+    """
 
     prefix: str
     column: str
+    only: str | None = None
 
 
 class Guarded(Generic[S]):
@@ -179,7 +183,8 @@ def moved_statement(
         told.append(outbox_events(aggregate, moved, step.event))
     if command is not None:
         subject = constant(command.prefix).concat(moved.c[command.column])
-        told.append(outbox_commands(moved, subject, step.name))
+        hints = outbox_commands(moved, subject, step.name)
+        told.append(hints if command.only is None else hints.where(moved.c[command.column] == constant(command.only)))
     if told:
         answer = answer.add_cte(outbox_rows(*told))
     return Statement(f"{aggregate.name}.{name or step.name}", answer)

@@ -129,7 +129,7 @@ _STACK_BY_ID = Statement(
     "stack.show_by_id",
     select(*_STACK_COLUMNS).select_from(with_ahead(stack)).where(*_here, _s.id == parameter("id", Uuid())),
 )
-_STACK_ID = Statement("stack.id", select(_s.id).where(*_named))
+_STACK_ID = Statement("stack.id", select(_s.id, _s.project).where(*_named))
 _DEPLOYMENT = Statement(
     "stack_deployment.show",
     select(*ENTRY_COLUMNS, _d.source, _stages().label("stages"), _decisions().label("decisions"))
@@ -242,6 +242,11 @@ class StackReads:
         """The id that a name stands for now."""
         row = await self._database.fetch_one(_STACK_ID, workspace=workspace, name=name)
         return None if row is None else row["id"]
+
+    async def project(self, workspace: str, name: str) -> str | None:
+        """The project of a stack."""
+        row = await self._database.fetch_one(_STACK_ID, workspace=workspace, name=name)
+        return None if row is None else row["project"]
 
     async def stacks(
         self, workspace: str, chosen: StackFilter, sort: StackSort, *, limit: int, after: Place | None = None

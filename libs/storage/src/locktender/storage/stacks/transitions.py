@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Float, func, literal, null
 
 from locktender.contracts.kernel.machine import Transition
-from locktender.contracts.kernel.subjects import RUN_COMMAND_PREFIX
+from locktender.contracts.kernel.subjects import DEFAULT_GROUP, RUN_COMMAND_PREFIX
 from locktender.contracts.stacks import flow
 from locktender.contracts.stacks.flow import (
     STACK_DEPLOYMENT,
@@ -28,7 +28,7 @@ _FREE: dict[str, object] = {"token_hash": null(), "lease_seconds": null()}
 _UNASSIGNED: dict[str, object] = {"assigned_runner_id": null(), "assigned_expires_at": null()}
 
 
-_HINT = Command(RUN_COMMAND_PREFIX, "runner_group")
+_HINT = Command(RUN_COMMAND_PREFIX, "runner_group", only=DEFAULT_GROUP)
 
 
 def _run(

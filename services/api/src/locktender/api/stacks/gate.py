@@ -15,10 +15,7 @@ from locktender.storage.stacks.reads import StackReads
 
 
 class StackGate(Gate):
-    """Admits to a stack whoever may do so in its project, and to a list whoever may in the project that it names.
-
-    What belongs to no project, or to all of them, takes a grant on every project.
-    """
+    """Admits to a stack whoever may do so in its project. What is of no single stack takes a grant on every project."""
 
     def __init__(self, issuers: Sequence[Issuer], database: Database) -> None:
         super().__init__(issuers)
@@ -35,16 +32,15 @@ class StackGate(Gate):
         by, patterns = await self.scope(request, kind, verb)
         if ANY in patterns:
             return by
-        project = await self._project(request) if kind is Kind.STACK else None
-        if project is None or not any(fnmatchcase(project, pattern) for pattern in patterns):
+        if kind is not Kind.STACK or "stack" not in request.path_params:
+            raise forbidden(verb)
+        project = await self._project(request)
+        if not any(fnmatchcase(project, pattern) for pattern in patterns):
             raise forbidden(verb)
         return by
 
-    async def _project(self, request: Request[Any, Any, Any]) -> str | None:
-        stack = request.path_params.get("stack")
-        if stack is None:
-            return request.query_params.get("project")
-        workspace, name = str(request.path_params["workspace"]), str(stack)
+    async def _project(self, request: Request[Any, Any, Any]) -> str:
+        workspace, name = str(request.path_params["workspace"]), str(request.path_params["stack"])
         project = await self._reads.project(workspace, name) if is_name(name) else None
         if project is None:
             raise NotFound("stack", "of this name")

@@ -3,8 +3,8 @@
 from litestar import delete, get, patch, post
 from litestar.handlers import HTTPRouteHandler
 
-from locktender.api.http.auth import Gate
-from locktender.api.http.authorize import Kind, Principal, Verb
+from locktender.api.http.auth import Gate, forbidden
+from locktender.api.http.authorize import Decision, Kind, Principal, Verb, authorize
 from locktender.api.http.gated import HttpRequest
 from locktender.api.http.responses import Answer, json_answer
 from locktender.api.http.tracing import Tracing
@@ -78,6 +78,8 @@ class StackRoutes:
         """The stack as the change left it."""
         name, asked = stack_of(request), await body_of(request, StackUpdate, self._limits.body_seconds)
         await self._may_approve(request, asked.auto_approve)
+        if asked.project is not None:
+            _demand(by, workspace_of(request), asked.project)
         with self._tracing.span("stack.update", request.headers) as trace:
             return _answer(await self._commands.update(By(workspace_of(request), by.name, trace), name, asked))
 
@@ -91,6 +93,12 @@ class StackRoutes:
         """Whoever lets a stack approve its plans has to be somebody who may."""
         if approves_by_itself(mode):
             await self._gate.admit(request, Kind.STACK, Verb.CONFIRM)
+
+
+def _demand(by: Principal, workspace: str, project: str) -> None:
+    """Whoever moves a stack to another project has to be somebody who may change those that are there."""
+    if authorize(by, workspace, Kind.STACK, Verb.UPDATE, project) is not Decision.ALLOWED:
+        raise forbidden(Verb.UPDATE)
 
 
 def _answer(stack: StackView, *, status: int = 200, **headers: str) -> Answer:
