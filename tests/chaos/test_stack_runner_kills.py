@@ -135,11 +135,12 @@ async def test_a_runner_that_dies_while_it_applies_leaves_doubt_until_a_refresh(
         kept = [each["name"] for each in state["resources"]] if state else []
         assert (kept == ["one"]) is (place in _KEPT), (place, kept)
         await bench.until(behind, "pending")
-        await bench.hint(behind)
-        await bench.until(behind, "finished")
+        if place != "the apply was told":
+            await bench.hint(behind)
+            await bench.until(behind, "finished")
+        await eventually(lambda: not list(bench.work_dir.iterdir()), PATIENCE)
     assert (await bench.rig.stack())["uncertain_since"] is None, "a refresh has looked"
     assert len(marks.read_text().splitlines() if marks.exists() else []) <= 1, "a lost apply is never repeated"
-    assert [path.name for path in bench.work_dir.iterdir()] == [], "the next runner tidies up"
 
 
 _KEPT = [*APPLYING][[*APPLYING].index("the state was kept") :]

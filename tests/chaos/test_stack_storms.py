@@ -108,7 +108,7 @@ class _Storm:
         async with asyncpg.create_pool(self._db.dsn, min_size=1, max_size=1, timeout=20) as pool:
             while True:
                 self.struck += len(await pool.fetch(_STRIKE))
-                await asyncio.sleep(self._dice.uniform(0.05, 0.4))
+                await asyncio.sleep(self._dice.uniform(0.03, 0.2))
 
     async def judge(self) -> None:
         before = await lanes(self._db.admin)

@@ -92,7 +92,9 @@ async def _describe_state(bench: Bench) -> None:
     """Best effort: what an apply did is in the state, whether or not it can be shown."""
     try:
         document = await bench.document(arguments.show_state(bench.engine))
-        analysis = await bench.halt.unless_stopped(asyncio.to_thread(analyse_state, document))
+        analysis = await bench.halt.unless_stopped(
+            asyncio.to_thread(analyse_state, document, secrets=bench.secrets.values())
+        )
         await bench.halt.unless_stopped(bench.port.put_artifact(ANALYSIS, encoded(analysis)))
     except Halted:
         return

@@ -75,7 +75,9 @@ async def _described(bench: Bench, *, has_changes: bool) -> tuple[PlanSummary, R
     try:
         document = await bench.document(arguments.show_plan(bench.engine, str(bench.place.plan_file)))
         return await bench.halt.unless_stopped(
-            asyncio.to_thread(analyse_plan, document, has_changes=has_changes, narrowed=narrowed)
+            asyncio.to_thread(
+                analyse_plan, document, has_changes=has_changes, narrowed=narrowed, secrets=bench.secrets.values()
+            )
         )
     except (Halted, ProcessesLeft):
         raise
