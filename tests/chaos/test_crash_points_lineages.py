@@ -30,7 +30,7 @@ from locktender.testkit.system import PATIENCE, SystemRig, running_system, tasks
 from locktender.testkit.truth import assert_told_in_order, assert_true
 from locktender.testkit.workloads import template, unique
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.takes(seconds=140)]
+pytestmark = [pytest.mark.timeout(300), pytest.mark.takes(seconds=110)]
 
 PASSWORD = token("entered")
 GIVEN = {"admin_password": PASSWORD}
@@ -39,8 +39,10 @@ NAMED = {"runner.after-allocate", "runner.before-apply", "runner.after-effect", 
 USUAL = {
     "api.before-insert",
     "outbox.before-publish",
+    "outbox.after-publish",
     "outbox.after-mark",
     "runner.before-claim",
+    "runner.after-claim",
     "runner.claimed",
     "runner.acked",
     "runner.before-apply",

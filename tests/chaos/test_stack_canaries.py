@@ -1,7 +1,6 @@
 """What runs of stacks are given in secret is nowhere at rest in clear, and nobody is told it, however the runs end."""
 
 import asyncio
-import shutil
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from locktender.testkit.system import PATIENCE, SystemRig, running_system
 pytestmark = [
     pytest.mark.timeout(300),
     pytest.mark.takes(seconds=60),
-    pytest.mark.skipif(not (shutil.which("tofu") or shutil.which("terraform")), reason="no engine on the PATH"),
 ]
 
 _DECLARED, _PLAIN, _ENVIRONMENT, _GIT = awkward("declared"), token("undeclared"), token("environment"), token("git")

@@ -155,13 +155,20 @@ class RunnerProcess:
         with suppress(ProcessLookupError):
             os.kill(self.process.pid, number)
 
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended."""
+        return self.process.returncode is None
+
     def kill(self) -> None:
         """As the kernel does when memory runs out."""
         self.signal(signal.SIGKILL)
 
 
 @asynccontextmanager
-async def runner_process(bench: RunBench, **environment: str) -> AsyncGenerator[RunnerProcess]:
+async def runner_process(
+    bench: RunBench, *, module: tuple[str, ...] = ("locktender.runner",), **environment: str
+) -> AsyncGenerator[RunnerProcess]:
     """A runner for as long as the block lasts, with a lease of two seconds; killed at the end, if it still lives."""
     quick = {
         "LOCKTENDER_LEASE_TTL_SECONDS": str(LEASE_SECONDS),
@@ -171,7 +178,7 @@ async def runner_process(bench: RunBench, **environment: str) -> AsyncGenerator[
     log = bench.folder / "runner.log"
     with log.open("ab") as output:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "locktender.runner", stdout=output, stderr=output,
+            sys.executable, "-m", *module, stdout=output, stderr=output,
             env={**bench.environment(), **quick, **environment},
         )  # fmt: skip
     runner = RunnerProcess(process)
