@@ -22,14 +22,14 @@ from locktender.testkit.workloads import manifests, template, unique
 _LONG = os.environ.get("LOCKTENDER_CHAOS") == "long"
 _GIVEN = os.environ.get("LOCKTENDER_CHAOS_SEED")
 _SEEDS = [int(_GIVEN)] if _GIVEN else range(1, 21) if _LONG else [1]
-_SECONDS = 120.0 if _LONG else 25.0
+_SECONDS = 120.0 if _LONG else 15.0
 _LIVE, _ASKING = 8, 3
 """How many deploy again and again, and how many of them deploy templates that ask, and redeploy what fails."""
 _PASSWORD = token("storm")
 # An API takes the credentials of all waiting tasks with it, so little else would happen if it died as often.
 _TARGETS = {"runner": 4, "outbox": 3, "reaper": 2, "cleanup": 1, "api": 1}
 
-pytestmark = [pytest.mark.timeout(_SECONDS + 300), pytest.mark.takes(seconds=60)]
+pytestmark = [pytest.mark.timeout(_SECONDS + 300), pytest.mark.takes(seconds=45)]
 
 
 @pytest.fixture(scope="module")

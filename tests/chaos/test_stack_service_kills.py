@@ -1,7 +1,7 @@
 """Services killed at random while people deploy stacks: each create makes one deployment, each of them has a true end.
 
-A small storm by default, as connections are killed in `test_stack_storms`, and runners at chosen moments in
-`test_stack_runner_kills`. `LOCKTENDER_CHAOS=long` goes on for longer; `LOCKTENDER_CHAOS_SEED=N` runs one storm again.
+With `LOCKTENDER_CHAOS=long` alone: an ordinary run kills connections in `test_stack_storms`, and runners at chosen
+moments in `test_stack_runner_kills`. `LOCKTENDER_CHAOS_SEED=N` runs one storm again.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from locktender.testkit.system import SystemRig, running_system
 
 _LONG = os.environ.get("LOCKTENDER_CHAOS") == "long"
 _SEED = int(os.environ.get("LOCKTENDER_CHAOS_SEED") or 3)
-_STACKS, _CREATES, _KILLS = (8, 20, 60) if _LONG else (2, 2, 3)
+_STACKS, _CREATES, _KILLS = (8, 20, 60) if _LONG else (3, 3, 5)
 _SETTLED = 600.0 if _LONG else 120.0
 _TARGETS = {"runner": 3, "api": 2, "outbox": 1, "reaper": 1}
 _ENDED = {"finished", "failed", "cancelled", "skipped"}

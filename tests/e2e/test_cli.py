@@ -65,7 +65,7 @@ async def test_people_read_the_same_without_json(rig: SystemRig) -> None:
 
 
 async def test_a_cancelled_deployment_ends_its_watcher_with_1_and_cannot_be_undone(rig: SystemRig) -> None:
-    text = manifests(unique(), behaviour="slow:90")
+    text = manifests(unique(), behaviour="slow:900")
     task = (await run(rig, "deploy", "-f", "-", "--json", stdin=text)).json["task"]
     await rig.until(task["id"], "applying")
     async with asyncio.TaskGroup() as group:
