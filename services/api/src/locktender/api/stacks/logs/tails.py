@@ -2,14 +2,14 @@
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from uuid import UUID
 
 from nats.aio.msg import Msg
-from nats.aio.subscription import Subscription
 
+from locktender.api.stacks.listeners import Listeners, pulsing
 from locktender.contracts.kernel import subjects
 from locktender.contracts.kernel.clock import Clock
 from locktender.contracts.kernel.errors import Unavailable
@@ -17,7 +17,6 @@ from locktender.contracts.stacks.events import OFFSET_HEADER
 from locktender.runtime.bus import Bus
 
 LOGS = "lt.log.*"
-_PULSE_SECONDS = 0.25
 _MOST_WAITING = 1024 * 1024
 
 
@@ -54,20 +53,20 @@ class LogFeed:
         self._waiting += len(piece.data)
         self._pieces.append(piece)
         if self._waiting > _MOST_WAITING:
-            self.look()
+            self.missed()
         self._wake.set()
 
-    def look(self) -> None:
+    def missed(self) -> None:
         """The record has to be looked at: something was missed, or the run has ended."""
         self._pieces.clear()
         self._waiting = 0
         self._look = True
         self._wake.set()
 
-    def ring(self) -> None:
-        """The alarm is due."""
+    def due(self) -> None:
+        """The alarm has come."""
         self.alarm = math.inf
-        self.look()
+        self.missed()
 
     def close(self) -> None:
         """End the stream."""
@@ -88,23 +87,17 @@ class LogTails:
 
     def __init__(self, bus: Bus, group: asyncio.TaskGroup, *, most: int) -> None:
         self._bus = bus
-        self._group = group
-        self._most = most
-        self._feeds: dict[UUID, set[LogFeed]] = {}
-        self._open = 0
-        self._closed = False
-        self._lock = asyncio.Lock()
-        self._subscription: Subscription | None = None
+        self.feeds: Listeners[LogFeed] = Listeners(bus, group, LOGS, self._hear, most=most)
 
     @property
     def connected(self) -> bool:
         """Whether pieces can arrive at this moment."""
-        return self._bus.connected
+        return self.feeds.connected
 
     @property
     def streams(self) -> int:
         """How many feeds are open."""
-        return self._open
+        return self.feeds.count
 
     async def open(self, run_id: UUID) -> LogFeed:
         """A feed of every piece from now on. Whoever opens it releases it.
@@ -112,84 +105,34 @@ class LogTails:
         Raises:
             Unavailable: too many streams, the process is stopping, or the bus takes no subscription.
         """
-        if self._closed or self._open >= self._most:
-            raise Unavailable("no further stream can be opened here")
         feed = LogFeed()
-        self._feeds.setdefault(run_id, set()).add(feed)
-        self._open += 1
-        try:
-            async with self._lock:
-                if self._subscription is None:
-                    self._subscription = await self._bus.subscribe(LOGS, self._hear)
-        except BaseException:
-            self.release(run_id, feed)
-            raise
+        await self.feeds.add(run_id, feed)
         return feed
 
     def release(self, run_id: UUID, feed: LogFeed) -> None:
-        """Give a feed back. Returns at once; the subscription ends in the background."""
-        feeds = self._feeds.get(run_id, set())
-        if feed not in feeds:
-            return
-        feeds.discard(feed)
-        self._open -= 1
-        if not feeds:
-            del self._feeds[run_id]
-        if not self._open:
-            self._group.create_task(self._leave())
+        """Give a feed back. Returns at once."""
+        self.feeds.remove(run_id, feed)
 
     async def tell_ended(self, run_id: UUID) -> None:
         """Wake whoever follows the log of a run that has ended, in every process. May be lost."""
         with suppress(Unavailable):
             await self._bus.publish(subjects.run_log(run_id), b"")
 
-    def look_at_everything(self) -> None:
-        """Pieces may have been missed."""
-        for feed in self._all():
-            feed.look()
-
     def close(self) -> None:
         """End every stream at once, and open none any more."""
-        self._closed = True
-        for feed in self._all():
-            feed.close()
-
-    async def pulse(self, clock: Clock) -> None:
-        """Wake every feed whose alarm is due, and all of them when the bus goes or comes back. Until cancelled."""
-        connected = self.connected
-        while True:
-            await clock.sleep(_PULSE_SECONDS)
-            now = clock.monotonic()
-            for feed in self._all():
-                if feed.alarm <= now:
-                    feed.ring()
-            if self.connected is not connected:
-                connected = not connected
-                self.look_at_everything()
-
-    def _all(self) -> Iterator[LogFeed]:
-        return iter([feed for feeds in self._feeds.values() for feed in feeds])
+        self.feeds.close()
 
     async def _hear(self, message: Msg) -> None:
-        if not self._feeds:
-            return
         try:
-            feeds = self._feeds.get(UUID(message.subject.rpartition(".")[2]))
+            run_id = UUID(message.subject.rpartition(".")[2])
             start = int((message.headers or {}).get(OFFSET_HEADER, "0"))
         except ValueError:
             return
-        for feed in feeds or ():
+        for feed in self.feeds.of(run_id):
             if message.data:
                 feed.offer(Piece(start, message.data))
             else:
-                feed.look()
-
-    async def _leave(self) -> None:
-        async with self._lock:
-            if self._open or self._subscription is None:
-                return
-            subscription, self._subscription = self._subscription, None
-        await self._bus.unsubscribe(subscription)
+                feed.missed()
 
 
 @asynccontextmanager
@@ -197,11 +140,5 @@ async def open_tails(bus: Bus, clock: Clock, *, most: int) -> AsyncGenerator[Log
     """Tails for the life of a process. Close them before the server drains."""
     async with asyncio.TaskGroup() as group:
         tails = LogTails(bus, group, most=most)
-        forget = bus.on_reconnect(tails.look_at_everything)
-        pulse = group.create_task(tails.pulse(clock))
-        try:
+        async with pulsing(tails.feeds, bus, clock, group):
             yield tails
-        finally:
-            forget()
-            tails.close()
-            pulse.cancel()

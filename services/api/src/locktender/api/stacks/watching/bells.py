@@ -7,15 +7,13 @@ from contextlib import asynccontextmanager
 from uuid import UUID
 
 from nats.aio.msg import Msg
-from nats.aio.subscription import Subscription
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from locktender.api.stacks.listeners import Listeners, pulsing
 from locktender.contracts.kernel.clock import Clock
-from locktender.contracts.kernel.errors import Unavailable
 from locktender.runtime.bus import Bus
 
 EVENTS_OF_STACKS = "lt.evt.*.stacks.>"
-_PULSE_SECONDS = 0.25
 
 
 class _Event(BaseModel):
@@ -45,13 +43,13 @@ class Bell:
         """Whether the stream has to end now."""
         return self._closed
 
-    def ring(self) -> None:
+    def missed(self) -> None:
         """Something may have changed. Never blocks."""
         self._rang = True
         self._wake.set()
 
-    def wake(self) -> None:
-        """The alarm is due."""
+    def due(self) -> None:
+        """The alarm has come."""
         self.alarm = math.inf
         self._wake.set()
 
@@ -78,24 +76,17 @@ class Bells:
     """
 
     def __init__(self, bus: Bus, group: asyncio.TaskGroup, *, most: int) -> None:
-        self._bus = bus
-        self._group = group
-        self._most = most
-        self._hung: dict[UUID, set[Bell]] = {}
-        self._open = 0
-        self._closed = False
-        self._lock = asyncio.Lock()
-        self._subscription: Subscription | None = None
+        self.hung: Listeners[Bell] = Listeners(bus, group, EVENTS_OF_STACKS, self._hear, most=most)
 
     @property
     def connected(self) -> bool:
         """Whether events can arrive at this moment."""
-        return self._bus.connected
+        return self.hung.connected
 
     @property
     def streams(self) -> int:
         """How many bells are hung."""
-        return self._open
+        return self.hung.count
 
     async def hang(self, stack_id: UUID) -> Bell:
         """A bell that hears of everything from now on. Whoever hangs it takes it down.
@@ -103,75 +94,25 @@ class Bells:
         Raises:
             Unavailable: too many streams, the process is stopping, or the bus takes no subscription.
         """
-        if self._closed or self._open >= self._most:
-            raise Unavailable("no further stream can be opened here")
         bell = Bell()
-        self._hung.setdefault(stack_id, set()).add(bell)
-        self._open += 1
-        try:
-            async with self._lock:
-                if self._subscription is None:
-                    self._subscription = await self._bus.subscribe(EVENTS_OF_STACKS, self._hear)
-        except BaseException:
-            self.take_down(stack_id, bell)
-            raise
+        await self.hung.add(stack_id, bell)
         return bell
 
     def take_down(self, stack_id: UUID, bell: Bell) -> None:
-        """Give a bell back. Returns at once; the subscription ends in the background."""
-        hung = self._hung.get(stack_id, set())
-        if bell not in hung:
-            return
-        hung.discard(bell)
-        self._open -= 1
-        if not hung:
-            del self._hung[stack_id]
-        if not self._open:
-            self._group.create_task(self._leave())
-
-    def ring_all(self) -> None:
-        """Events may have been missed."""
-        for bell in self._all():
-            bell.ring()
+        """Give a bell back. Returns at once."""
+        self.hung.remove(stack_id, bell)
 
     def close(self) -> None:
         """End every stream at once, and open none any more."""
-        self._closed = True
-        for bell in self._all():
-            bell.close()
-
-    async def pulse(self, clock: Clock) -> None:
-        """Wake every stream whose alarm is due, and ring for all when the bus goes or comes back. Until cancelled."""
-        connected = self.connected
-        while True:
-            await clock.sleep(_PULSE_SECONDS)
-            now = clock.monotonic()
-            for bell in self._all():
-                if bell.alarm <= now:
-                    bell.wake()
-            if self.connected is not connected:
-                connected = not connected
-                self.ring_all()
-
-    def _all(self) -> list[Bell]:
-        return [bell for hung in self._hung.values() for bell in hung]
+        self.hung.close()
 
     async def _hear(self, message: Msg) -> None:
-        if not self._hung:
-            return
         try:
             event = _Event.model_validate_json(message.data)
         except ValidationError:
             return
-        for bell in self._hung.get(event.stack_id or event.id, ()):
-            bell.ring()
-
-    async def _leave(self) -> None:
-        async with self._lock:
-            if self._open or self._subscription is None:
-                return
-            subscription, self._subscription = self._subscription, None
-        await self._bus.unsubscribe(subscription)
+        for bell in self.hung.of(event.stack_id or event.id):
+            bell.missed()
 
 
 @asynccontextmanager
@@ -179,11 +120,5 @@ async def open_bells(bus: Bus, clock: Clock, *, most: int) -> AsyncGenerator[tup
     """Bells for the life of a process, and the group of what goes on in the background. Close them before the drain."""
     async with asyncio.TaskGroup() as group:
         bells = Bells(bus, group, most=most)
-        forget = bus.on_reconnect(bells.ring_all)
-        pulse = group.create_task(bells.pulse(clock))
-        try:
+        async with pulsing(bells.hung, bus, clock, group):
             yield bells, group
-        finally:
-            forget()
-            bells.close()
-            pulse.cancel()

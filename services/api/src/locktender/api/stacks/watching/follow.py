@@ -88,7 +88,7 @@ class DeploymentWatch:
             frames: list[bytes] = []
             if self._bells.connected is lost:
                 lost = not lost
-                bell.ring()
+                bell.missed()
                 if lost:
                     frames.append(_DEGRADED)
                 else:

@@ -54,7 +54,7 @@ class Lookout:
             except Exception as error:  # noqa: BLE001 - the streams say it, and the next look may succeed
                 _log.warning("the record could not be looked at for the streams of stacks", reason=str(error))
                 # Each stream now finds out by itself, and tells its reader.
-                self._bells.ring_all()
+                self._bells.hung.all_missed()
 
     async def _look(self) -> None:
         ids = list(self._watching)
@@ -70,4 +70,4 @@ class Lookout:
             return
         self._seen[deployment_id] = mark
         for bell in bells:
-            bell.ring()
+            bell.missed()
