@@ -62,6 +62,8 @@ class Withheld:
         """The text with `(sensitive value)` in the places of known values."""
         if not self._whole:
             return text
+        if len(text) < _SHORTEST_INSIDE:
+            return MASKED if text in self._whole else text
         if (known := self._seen.get(text)) is not None:
             return known
         found = MASKED if text in self._whole else self._inside(text)
@@ -126,10 +128,14 @@ def masked(value: object, sensitive: Tree, withheld: Withheld) -> Any:
 def _without_known(value: object, withheld: Withheld) -> object:
     if isinstance(value, str):
         return withheld.text(value)
-    if value is None or isinstance(value, bool):
+    if value is None or value is True or value is False:
         return value
     if is_object(value):
-        return {key: _without_known(each, withheld) for key, each in value.items()}
+        text = withheld.text
+        # Most members are texts: a call less for each of them is felt in a plan of thousands of resources.
+        return {
+            key: text(each) if isinstance(each, str) else _without_known(each, withheld) for key, each in value.items()
+        }
     if is_array(value):
         return [_without_known(each, withheld) for each in value]
     number = cast("float", value)
