@@ -1,7 +1,6 @@
 """A stack from its first plan to its end, by commands, with the real engine: nothing in between is made up."""
 
 import json
-import shutil
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from locktender.testkit.system import SystemRig, running_system
 pytestmark = [
     pytest.mark.timeout(240),
     pytest.mark.takes(seconds=30),
-    pytest.mark.skipif(not (shutil.which("tofu") or shutil.which("terraform")), reason="there is no engine here"),
 ]
 
 CONFIGURATION = """

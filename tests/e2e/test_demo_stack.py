@@ -1,6 +1,5 @@
 """`locktender demo --scenario stack`: a stack from its plan to its apply, shown by a system that starts for it."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +19,6 @@ def folder() -> Iterator[Path]:
         yield path
 
 
-@pytest.mark.skipif(not (shutil.which("tofu") or shutil.which("terraform")), reason="there is no engine here")
 async def test_the_demo_plans_waits_confirms_and_applies_a_stack(folder: Path) -> None:
     shown = await ended(await started(folder, "demo", "--scenario", "stack", "--exit", "--json"), seconds=_SECONDS)
     assert shown.code == 0, shown.err

@@ -28,7 +28,6 @@ from locktender.testkit.servers import NatsServer
 
 pytestmark = [
     pytest.mark.takes(seconds=25),
-    pytest.mark.skipif(not (shutil.which("tofu") or shutil.which("terraform")), reason="no engine on the PATH"),
 ]
 
 GROUPS = "/v1/workspaces/acme/runner-groups"

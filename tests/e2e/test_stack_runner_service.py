@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import signal
 import sys
 from collections.abc import AsyncGenerator
@@ -28,7 +27,6 @@ from locktender.testkit.service_rig import running
 
 pytestmark = [
     pytest.mark.takes(seconds=35),
-    pytest.mark.skipif(not (shutil.which("tofu") or shutil.which("terraform")), reason="no engine on the PATH"),
 ]
 
 SMALL = """

@@ -10,6 +10,7 @@ SCHEMES = frozenset({"https", "ssh"})
 """What is fetched from unless an operator says otherwise; `file` and `http` are for a machine of one's own."""
 _LONGEST_URL = 2_000
 _LONGEST_REF = 200
+_SHA1_DIGITS = 40
 _COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]")
 _LOGIN = re.compile("[A-Za-z0-9_][A-Za-z0-9._-]*")
@@ -52,6 +53,17 @@ def host_of(url: str) -> str:
 def is_commit(text: str) -> bool:
     """Whether it is a full commit id, in lower case."""
     return _COMMIT.fullmatch(text) is not None
+
+
+def object_format(commit: str) -> str:
+    """What git calls the hash of a repository that has this commit.
+
+    Raises:
+        SourceRefused: it is not a full commit id.
+    """
+    if not is_commit(commit):
+        raise SourceRefused("a commit is named by its full id in lower case")
+    return "sha1" if len(commit) == _SHA1_DIGITS else "sha256"
 
 
 def check_ref(ref: str) -> None:

@@ -3,14 +3,13 @@
 import re
 from pathlib import Path
 
-from locktender.integrations.sources.address import check_ref, is_commit, scheme_of
+from locktender.integrations.sources.address import check_ref, is_commit, object_format, scheme_of
 from locktender.integrations.sources.commit import Commit, read_head
 from locktender.integrations.sources.credentials import Credentials
 from locktender.integrations.sources.errors import CommitUnknown, RefUnknown, SourceRefused
 from locktender.integrations.sources.git_program import Failure, Git, GitFailed
 from locktender.integrations.sources.git_remote import NORMAL, GitLimits, remote
 
-_SHA1_DIGITS = 40
 _ANNOUNCED = re.compile(r"([0-9a-f]{40}|[0-9a-f]{64})\t(\S+)")
 _WHERE = ("--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--quiet")
 _EVERYTHING = ("+refs/heads/*:refs/locktender/heads/*", "+refs/tags/*:refs/locktender/tags/*")
@@ -72,13 +71,11 @@ async def check_out(
         SourceUnavailable: the remote is away or did not answer in time, or the files cannot be written.
     """
     scheme = scheme_of(url, limits.schemes)
-    if not is_commit(commit):
-        raise SourceRefused("a commit is named by its full id in lower case")
+    form = object_format(commit)
     if ref is not None:
         check_ref(ref)
     directory = directory.absolute()  # noqa: ASYNC240 - it asks for the working directory alone
     async with remote(url, scheme, credentials, limits) as git:
-        form = "sha1" if len(commit) == _SHA1_DIGITS else "sha256"
         await git.run(git.home, "init", "--quiet", "--template=", f"--object-format={form}", "--", str(directory))
         await _fetch(git, url, commit, directory, ref)
         files, size = await git.written_out(directory, commit)

@@ -10,7 +10,6 @@ from pydantic import TypeAdapter
 
 from locktender.api.http.problems import ProblemError
 from locktender.api.stacks.deploying.archives import SourceArchives
-from locktender.api.stacks.deploying.glance import glance
 from locktender.contracts.kernel.errors import Finding, LocktenderError, Pointer, Rejected
 from locktender.contracts.kernel.problems import Problem
 from locktender.contracts.stacks.models import ArchiveSource, GitSource, SourceSpec
@@ -21,6 +20,7 @@ from locktender.integrations.sources.credentials import Token
 from locktender.integrations.sources.errors import RefUnknown, SourceRefused, SourceUnavailable
 from locktender.integrations.sources.git import resolve
 from locktender.integrations.sources.git_remote import GitLimits
+from locktender.integrations.sources.glance import glance
 from locktender.storage.kernel.database import Row
 
 _log = structlog.stdlib.get_logger(__name__)

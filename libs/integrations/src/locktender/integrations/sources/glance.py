@@ -1,12 +1,10 @@
 """A commit of a remote repository as people see it, without its files where the remote can leave them out."""
 
-from locktender.integrations.sources.address import is_commit, scheme_of
+from locktender.integrations.sources.address import object_format, scheme_of
 from locktender.integrations.sources.commit import Commit, read_head
 from locktender.integrations.sources.credentials import Credentials
-from locktender.integrations.sources.errors import SourceRefused
 from locktender.integrations.sources.git_remote import GitLimits, remote
 
-_SHA1_DIGITS = 40
 _ALONE = ("--quiet", "--depth=1", "--filter=tree:0", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
 
 
@@ -21,9 +19,7 @@ async def glance(url: str, commit: str, credentials: Credentials | None, limits:
         SourceUnavailable: the remote is away, did not answer in time, or does not give out this commit.
     """
     scheme = scheme_of(url, limits.schemes)
-    if not is_commit(commit):
-        raise SourceRefused("a commit is named by its full id in lower case")
-    form = "sha1" if len(commit) == _SHA1_DIGITS else "sha256"
+    form = object_format(commit)
     async with remote(url, scheme, credentials, limits) as git:
         directory = git.home / "glance"
         await git.run(
