@@ -6,7 +6,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from locktender.cli.__main__ import app
+from locktender.cli.app import app
 from locktender.testkit.commands import Ran
 
 

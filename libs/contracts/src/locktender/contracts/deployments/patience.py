@@ -11,7 +11,7 @@ class Patience(BaseModel):
     The field of a class is named as the class, and a class without a field is refused when this module is loaded.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     image_name: float = Field(default=5.0, ge=0, description="an image name that cannot be one")
     image: float = Field(default=30.0, ge=0, description="an image that cannot be pulled")

@@ -20,7 +20,7 @@ from locktender.contracts.deployments.models import (
 class Deadlines(BaseModel):
     """How long each wait may take, in seconds, before the engine ends it. A settings block of several services."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     start: float = Field(default=120.0, gt=0, description="queued, until a runner takes the task")
     cancel_ack: float = Field(default=90.0, gt=0, description="from a cancel request to the runner's confirmation")

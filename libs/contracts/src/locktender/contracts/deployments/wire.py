@@ -11,7 +11,9 @@ from locktender.contracts.kernel.ids import NAME_PATTERN
 class Wire(BaseModel):
     """A JSON object: camelCase outside, snake_case inside, no unknown members, immutable."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(
+        defer_build=True, alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True
+    )
 
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]

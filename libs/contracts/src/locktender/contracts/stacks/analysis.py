@@ -19,7 +19,9 @@ class AnalysisPart(BaseModel):
     Unknown members are ignored, not refused: a newer runner may say more than this reader knows.
     """
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
+    model_config = ConfigDict(
+        defer_build=True, alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True
+    )
 
 
 class GapReason(StrEnum):

@@ -28,7 +28,7 @@ OFFSET_HEADER = "lt-offset"
 
 
 class _Fact(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+    model_config = ConfigDict(defer_build=True, alias_generator=to_camel, populate_by_name=True, frozen=True)
 
 
 class StackDeploymentEvent(_Fact):

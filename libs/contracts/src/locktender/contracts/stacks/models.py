@@ -14,7 +14,9 @@ from locktender.contracts.kernel.ids import NAME_PATTERN
 class StackWire(BaseModel):
     """A JSON object: camelCase outside, snake_case inside, no unknown members, immutable."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(
+        defer_build=True, alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True
+    )
 
 
 def spelled(pattern: str, code: str, words: str) -> Callable[[str], str]:

@@ -11,7 +11,7 @@ class StackDeadlines(BaseModel):
     A waiting confirmation and a place in the queue have no deadline here: those are the stack's own policy.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     assignment: float = Field(default=300.0, gt=0, description="from the promise of a run to a runner to its accept")
     max_assignment_attempts: int = Field(default=5, ge=1, description="promises that may lapse before a run is ended")

@@ -13,7 +13,9 @@ RunnerName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za
 
 
 class _Asked(RunWire):
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(
+        defer_build=True, alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True
+    )
 
 
 class PollRuns(_Asked):

@@ -13,7 +13,7 @@ StateOrigin = Literal["run", "import", "rollback", "push"]
 class StateWire(BaseModel):
     """A JSON object about states: camelCase, immutable."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+    model_config = ConfigDict(defer_build=True, alias_generator=to_camel, populate_by_name=True, frozen=True)
 
 
 class StateVersion(StateWire):
@@ -52,6 +52,8 @@ class StateVersionPage(StateWire):
 class UnlockState(StateWire):
     """Whose lock is to be broken: the one that was seen, and no other."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(
+        defer_build=True, alias_generator=to_camel, populate_by_name=True, frozen=True, extra="forbid"
+    )
 
     lock_id: str = Field(min_length=1, max_length=200)

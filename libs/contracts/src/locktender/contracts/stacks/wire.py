@@ -30,7 +30,9 @@ ArtifactName = Literal["plan.tfplan", "analysis.json", "plan-summary.json", "sou
 class RunWire(BaseModel):
     """A JSON object of the run protocol: camelCase, immutable. Unknown members are ignored, so both ends may age."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
+    model_config = ConfigDict(
+        defer_build=True, alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True
+    )
 
 
 class GitCheckout(RunWire):

@@ -13,6 +13,7 @@ The shape, for every transition of every machine:
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy import (
@@ -104,8 +105,15 @@ class Guarded(Generic[S]):
         columns |= {name: table.c[name].type for name in sets}
         if step.event is not None:
             columns |= {"message": Text(), "payload": JSONB(), "actor": Text(), "trace": JSONB()}
-        self.columns = tuple(columns)
-        rows = unnested("input", columns)
+        self.columns, self._types = tuple(columns), columns
+        self._sets, self._constants, self._only_if = sets, dict(constants or {}), only_if
+        self._command, self._returning, self._name = command, returning, name
+
+    @cached_property
+    def statement(self) -> Statement:
+        """The write, built at its first use."""
+        table = self.aggregate.table
+        rows = unnested("input", self._types)
         locked = (
             select(*rows.c)
             .join(table, table.c.id == rows.c.id)
@@ -113,17 +121,18 @@ class Guarded(Generic[S]):
             .with_for_update(of=table)
             .cte("locked")
         )
-        values = _values(aggregate, machine, step) | {name: locked.c[name] for name in sets} | dict(constants or {})
-        condition = guard(table, step, locked.c.epoch if self.fenced else None)
-        if only_if is not None:
-            condition &= only_if
+        values = _values(self.aggregate, self.machine, self.step) | {name: locked.c[name] for name in self._sets}
+        condition = guard(table, self.step, locked.c.epoch if self.fenced else None)
+        if self._only_if is not None:
+            condition &= self._only_if
+        carried = _carried(self.aggregate, locked, self.step, (*self._returning, *_told_of(self._command)))
         moved = (
             update(table)
             .where(table.c.id == locked.c.id, condition)
-            .values(values)
-            .returning(*_carried(aggregate, locked, step, (*returning, *_told_of(command))))
+            .values(values | self._constants)
+            .returning(*carried)
         )
-        self.statement = moved_statement(step, aggregate, moved, command=command, name=name)
+        return moved_statement(self.step, self.aggregate, moved, command=self._command, name=self._name)
 
 
 def sweep_statement(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
@@ -46,29 +47,45 @@ class Move(Generic[S]):
         command: Command | None = None,
         name: str | None = None,
     ) -> None:
-        takes = step.fence is Fence.ACQUIRE
-        self._table, self._step = table, step
+        self._title = f"{table.name}.{name or step.name}"
+        if aggregate is None and (step.event is not None or command is not None):
+            raise ValueError(f"{self._title} is told and needs to know where")
+        self._table, self._machine, self._step = table, machine, step
         self._fenced = step.fence in _FENCED
-        values = effect(
-            table, machine, step,
+        self._sets, self._constants, self._only_if, self._returning = sets, dict(constants or {}), only_if, returning
+        self._aggregate, self._command, self._name = aggregate, command, name
+
+    @cached_property
+    def statement(self) -> Statement:
+        """The write, built at its first use."""
+        table, aggregate, step = self._table, self._aggregate, self._step
+        moved = update(table).where(table.c.id == parameter("id", Uuid()), self._condition()).values(self._values())
+        if aggregate is None:
+            return Statement(self._title, moved.returning(*table.c))
+        if step.event is None:
+            return moved_statement(
+                step, aggregate, moved.returning(*table.c), command=self._command, name=self._name
+            )  # fmt: skip
+        told = [table.c[each] for each in dict.fromkeys((*aggregate.told, *self._returning))]
+        return moved_statement(step, aggregate, moved.returning(*told, *told_columns()), name=self._name)
+
+    def _condition(self) -> ColumnElement[bool]:
+        epoch = parameter("epoch", BigInteger()) if self._fenced else None
+        condition = guard(self._table, self._step, epoch)
+        return condition if self._only_if is None else condition & self._only_if
+
+    def _values(self) -> dict[str, object]:
+        takes = self._step.fence is Fence.ACQUIRE
+        effects = effect(
+            self._table, self._machine, self._step,
             owner=parameter("owner", Text()) if takes else None, ttl=seconds("ttl") if takes else None,
         )  # fmt: skip
-        values |= {column: parameter(column, table.c[column].type) for column in sets} | dict(constants or {})
-        condition = guard(table, step, parameter("epoch", BigInteger()) if self._fenced else None)
-        if only_if is not None:
-            condition &= only_if
-        moved = update(table).where(table.c.id == parameter("id", Uuid()), condition).values(values)
-        title = f"{table.name}.{name or step.name}"
-        if aggregate is None:
-            if step.event is not None or command is not None:
-                raise ValueError(f"{title} is told and needs to know where")
-            self.statement = Statement(title, moved.returning(*table.c))
-        elif step.event is None:
-            self.statement = moved_statement(step, aggregate, moved.returning(*table.c), command=command, name=name)
-        else:
-            told = [table.c[each] for each in dict.fromkeys((*aggregate.told, *returning))]
-            self.statement = moved_statement(step, aggregate, moved.returning(*told, *told_columns()), name=name)
-        self._state = _state_of(table)
+        given = {column: parameter(column, self._table.c[column].type) for column in self._sets}
+        return effects | given | self._constants
+
+    @cached_property
+    def _state(self) -> Statement:
+        return _state_of(self._table)
 
     async def maybe(self, tx: Transaction, id: UUID, **values: object) -> Row | None:  # noqa: A002 - the column's name
         """The moved row, or None where the guard did not let it through."""

@@ -20,7 +20,7 @@ class PlatformSettings(BaseModel):
         servers: for one cluster, by the address of its API server; they go before the ones for every cluster.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     variables: dict[Variable, Text] = Field(default_factory=dict)
     servers: dict[str, dict[Variable, Text]] = Field(default_factory=dict)

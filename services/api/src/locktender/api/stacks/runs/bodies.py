@@ -27,7 +27,7 @@ class RunLimits(BaseModel):
         large_at_once: bodies of that size in memory at the same time; others wait for `body_seconds`.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     artifact_bytes: int = Field(default=64 * _MIB, gt=0)
     state_bytes: int = Field(default=64 * _MIB, gt=0)

@@ -20,7 +20,7 @@ _SPACES = " \t\n\r"
 
 
 class _Head(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True)
+    model_config = ConfigDict(defer_build=True, extra="ignore", strict=True)
 
     serial: int = Field(ge=0, lt=2**63)
     lineage: str = Field(min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")

@@ -19,7 +19,7 @@ EVENTS_OF_STACKS = "lt.evt.*.stacks.>"
 class _Event(BaseModel):
     """What is read of an event: whose it is. Events of stacks themselves name only themselves."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="ignore", frozen=True)
 
     id: UUID
     stack_id: UUID | None = Field(default=None, alias="stackId")
