@@ -1,5 +1,6 @@
 """Nothing imports from here; rigs that tests share live in `locktender.testkit`."""
 
+import gc
 import os
 
 import pytest
@@ -21,6 +22,11 @@ def anyio_backend() -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that say that they take long come first: at the end, no process is left alone with one of them."""
     items.sort(key=_takes, reverse=True)
+
+
+def pytest_collection_finish() -> None:
+    """What collecting has made stays to the end: thousands of tests need not have it searched for garbage."""
+    gc.freeze()
 
 
 def _takes(item: pytest.Item) -> float:

@@ -123,6 +123,11 @@ grant select, delete on locktender.deployment_task to locktender_cleanup;
 grant select, update on locktender.cleanup_job to locktender_cleanup;
 grant select on locktender.deployment_event to locktender_cleanup;
 grant insert on locktender.outbox to locktender_cleanup;
+grant select (id, source, state_version_id, deleted_at) on locktender.stack to locktender_cleanup;
+grant select (id, stack_id, mode, origin, status, commit_sha, completed_at) on locktender.stack_deployment to locktender_cleanup;
+grant select (id, workspace, stack_id, deployment_id, mode, status, analysed, created_at, completed_at, plan_removed_at, artifacts_removed_at), update (plan_removed_at, artifacts_removed_at) on locktender.stack_run to locktender_cleanup;
+grant select (id, stack_id, object_key, created_at), delete on locktender.stack_state to locktender_cleanup;
+grant select, insert, update on locktender.service_shard to locktender_cleanup;
 grant usage on sequence locktender.outbox_seq to locktender_cleanup;
 
 -- ops

@@ -39,7 +39,7 @@ async def refused(api: RunningApi, body: bytes | dict[str, Any], status: int = 4
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     assert (await api.http.get(api.path(workspace="bad"))).json() == before.json()
-    assert api.api.custodian.held_bytes == 0
+    assert api.api.deployments.custodian.held_bytes == 0
     return answer.json()
 
 

@@ -179,7 +179,7 @@ async def test_the_claiming_runner_gets_the_credentials_and_the_whole_objects(
     try:
         async with running_api(db, nats) as api:
             made = (await api.http.post(api.path(), json=manifests())).json()
-            assert api.api.custodian.held_bytes > 0
+            assert api.api.deployments.custodian.held_bytes > 0
             [claimed] = await db.writes.claim([made["task"]["id"]], new_owner("runner-1"), 60)
             assert claimed.custodian is not None
             lease = claimed.lease
@@ -199,7 +199,7 @@ async def test_a_task_cancelled_before_its_start_leaves_nothing_in_custody(db: T
     async with running_api(db, nats) as api:
         made = (await api.http.post(api.path(), json=manifests())).json()
         await api.http.post(api.path(f"/{made['task']['id']}/cancel"))
-        assert api.api.custodian.held_bytes == 0
+        assert api.api.deployments.custodian.held_bytes == 0
 
 
 async def test_a_restarted_api_has_lost_the_credentials_and_says_so(db: TestDatabase, keyless: NatsRig) -> None:

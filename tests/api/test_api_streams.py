@@ -155,7 +155,7 @@ async def test_a_reader_that_leaves_takes_its_subscription_along(api: RunningApi
     task_id = await rows.created(db)
     for _ in range(3):
         await taken(api.stream(timeline(api, task_id)), 1)
-    await eventually(lambda: api.api.fanout.streams == 0)
+    await eventually(lambda: api.api.deployments.fanout.streams == 0)
 
 
 async def test_a_lost_event_feed_is_said_polled_and_taken_up_again(

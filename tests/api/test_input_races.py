@@ -49,7 +49,7 @@ async def test_of_two_instances_one_wins_and_the_run_asks_that_one(db: TestDatab
                 await at_once(race, tasks)
                 # Whoever lost has forgotten at once what it was given.
                 one_payload = json.dumps({"kubeconfig": kubeconfig(), "secrets": {}, "inputs": {"title": "One"}})
-                held = one.api.custodian.held_bytes + two.api.custodian.held_bytes
+                held = one.api.deployments.custodian.held_bytes + two.api.deployments.custodian.held_bytes
                 assert held == ROUNDS * len(one_payload)
         finally:
             await bus.close()

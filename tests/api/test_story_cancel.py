@@ -75,11 +75,11 @@ async def test_a_queued_deployment_that_is_cancelled_is_never_taken_by_a_runner(
 
 
 async def test_a_cancelled_deployment_leaves_no_credentials_behind(api: RunningApi) -> None:
-    before = api.api.custodian.held_bytes
+    before = api.api.deployments.custodian.held_bytes
     task = (await manifests(api, 1))["task"]["id"]
-    assert api.api.custodian.held_bytes > before
+    assert api.api.deployments.custodian.held_bytes > before
     await cancelled(api, task)
-    assert api.api.custodian.held_bytes == before
+    assert api.api.deployments.custodian.held_bytes == before
 
 
 @pytest.mark.story(2)

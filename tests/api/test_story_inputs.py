@@ -365,9 +365,9 @@ async def test_of_an_answer_and_a_cancel_the_cancel_always_ends_the_task(
         assert len(told(found, "input-submitted")) == (answer.result().status_code == 200)
         assert found["events"][-1]["kind"] == "cancelled"
 
-    held = api.api.custodian.held_bytes
+    held = api.api.deployments.custodian.held_bytes
     await at_once(race, tasks)
-    assert api.api.custodian.held_bytes <= held
+    assert api.api.deployments.custodian.held_bytes <= held
 
 
 async def parked_many(db: TestDatabase) -> list[UUID]:

@@ -95,6 +95,8 @@ async def test_a_runner_that_dies_while_it_plans_leaves_the_truth_behind(
         await _struck(wire, bench, deployment)
     [run] = await bench.rig.runs(deployment)
     await assert_no_process(run["id"])
+    # No other runner has to come by.
+    await eventually(lambda: not list(bench.work_dir.iterdir()), PATIENCE)
     if place == "the plan was told":
         assert (await bench.until(deployment, "waiting"))["failure"] is None
         await bench.rig.transact(lambda tx: skip(tx, deployment, "ada", {}))

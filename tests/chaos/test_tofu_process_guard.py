@@ -4,6 +4,8 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -62,7 +64,11 @@ def alive(pid: int) -> bool:
 
 
 def told(pid: int, what: str) -> bytes:
-    return Path(f"/proc/{pid}/{what}").read_bytes()
+    """Nothing of a process that is no more."""
+    try:
+        return Path(f"/proc/{pid}/{what}").read_bytes()
+    except OSError:
+        return b""
 
 
 def files(root: Path) -> list[str]:
@@ -213,36 +219,80 @@ async def main(script, root, name):
         (place.source / "secret").write_text("canary")
         command = Command(["/bin/bash", "-c", script], place.source, {"PATH": "/usr/bin:/bin"})
         await run(command, mark=mark, halt=Halt(), output=output)
+        await output(b"between two commands\\n")
+        await asyncio.sleep(600)
 
 asyncio.run(main(*sys.argv[1:]))
 """
 
 
-async def killed_runner(root: Path, mark: Mark) -> frozenset[int]:
-    """A runner that was killed with SIGKILL while its command ran; the processes that there were."""
+@asynccontextmanager
+async def a_runner(
+    root: Path, mark: Mark, script: str, last_words: bytes
+) -> AsyncGenerator[asyncio.subprocess.Process]:
+    """A runner with a run, which has come to a certain point. Afterwards it is killed with SIGKILL."""
     runner = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", RUNNER, ESCAPES, str(root), mark.run, stdout=asyncio.subprocess.PIPE
+        sys.executable, "-c", RUNNER, script, str(root), mark.run, stdout=asyncio.subprocess.PIPE
     )
     try:
         async with asyncio.timeout(PATIENCE):
-            assert await runner.stdout.readline() == b"ready\n"
-        before = await running(mark, 6)
+            assert await runner.stdout.readline() == last_words
+        yield runner
     finally:
         runner.kill()
         await runner.wait()
-    return before
 
 
-async def test_a_runner_killed_at_once_leaves_no_process_and_its_directory_is_swept(tmp_path: Path, mark: Mark) -> None:
-    before = await killed_runner(tmp_path, mark)
+def wardens(root: Path) -> list[int]:
+    """Those of runs below `root`."""
+    lines = {int(path.name): told(int(path.name), "cmdline") for path in Path("/proc").glob("[0-9]*")}
+    return [pid for pid, line in lines.items() if b"warden.py" in line and f"{root}/".encode() in line]
+
+
+async def test_a_runner_killed_at_once_leaves_no_process_and_no_directory(tmp_path: Path, mark: Mark) -> None:
+    async with a_runner(tmp_path, mark, ESCAPES, b"ready\n"):
+        before = await running(mark, 6)
+        [warden] = wardens(tmp_path)
+        assert told(warden, "environ") == b"", "it must not carry the mark"
+        os.kill(warden, signal.SIGSTOP)
     await all_dead(before)
+    assert await sweep(tmp_path) == 0, "it has the lock"
+    assert "secret" in files(tmp_path)
+    os.kill(warden, signal.SIGCONT)
+    await eventually(lambda: not list(tmp_path.iterdir()), PATIENCE)
+    await all_dead(frozenset({warden}))
     assert not processes_of(mark)
+
+
+async def test_a_runner_killed_between_two_commands_leaves_no_directory(tmp_path: Path, mark: Mark) -> None:
+    async with a_runner(tmp_path, mark, "mkdir -p sealed/a; chmod 500 sealed", b"between two commands\n"):
+        assert "secret" in files(tmp_path)
+    await eventually(lambda: not list(tmp_path.iterdir()), PATIENCE)
+
+
+async def test_a_runner_killed_with_its_warden_leaves_a_directory_that_is_swept(tmp_path: Path, mark: Mark) -> None:
+    async with a_runner(tmp_path, mark, ESCAPES, b"ready\n"):
+        before = await running(mark, 6)
+        for warden in wardens(tmp_path):
+            os.kill(warden, signal.SIGKILL)
+    await all_dead(before)
     assert "secret" in files(tmp_path)
     async with workplace(tmp_path, Mark(str(uuid4()), 1)) as living:
         assert await sweep(tmp_path) == 1
         assert "secret" not in files(tmp_path)
         assert "source" in files(living.root)
     assert files(tmp_path) == []
+
+
+async def test_a_warden_ends_with_its_run_and_is_missed_by_nobody(tmp_path: Path, mark: Mark) -> None:
+    async with workplace(tmp_path, mark):
+        [warden] = wardens(tmp_path)
+        assert await kill_all(mark) == 0
+        assert alive(warden)
+    assert (wardens(tmp_path), files(tmp_path)) == ([], [])
+    async with workplace(tmp_path, mark):
+        os.kill(*wardens(tmp_path), signal.SIGKILL)
+    assert (wardens(tmp_path), files(tmp_path)) == ([], [])
 
 
 async def test_a_sweep_by_mark_ends_earlier_epochs_and_nobody_else(mark: Mark) -> None:

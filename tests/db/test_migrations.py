@@ -11,7 +11,8 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 import locktender.storage.cleanup.tables
 import locktender.storage.deployments.tables
-import locktender.storage.stacks.tables  # noqa: F401 - declares its tables
+import locktender.storage.stacks.pool_tables
+import locktender.storage.stacks.tables  # noqa: F401 - both declare their tables
 from locktender.contracts.cleanup.flow import CLEANUP_JOB
 from locktender.contracts.deployments.flow import DEPLOYMENT_TASK
 from locktender.contracts.kernel.errors import Unavailable
@@ -21,10 +22,11 @@ from locktender.storage.kernel.tables import metadata
 from locktender.storage.kernel.triggers import guard_trigger
 from locktender.storage.migrations import migrate
 from locktender.storage.stacks.lane_guard import lane_guard
+from locktender.storage.stacks.tables import RUN_FINAL
 from locktender.testkit.database import TestDatabase, empty_database
 from locktender.testkit.servers import PostgresServer
 
-_MACHINES = (DEPLOYMENT_TASK, CLEANUP_JOB, STACK_DEPLOYMENT, STACK_STAGE, STACK_RUN)
+_MACHINES = {DEPLOYMENT_TASK: (), CLEANUP_JOB: (), STACK_DEPLOYMENT: (), STACK_STAGE: (), STACK_RUN: RUN_FINAL}
 
 # The parts of the catalogue, as queries over the relations of our schema; partitions come and go and do not count.
 _CATALOGUE = {
@@ -81,7 +83,7 @@ async def test_the_migrated_database_is_the_declared_one(
         engine = create_async_engine(dsn.replace("postgresql://", "postgresql+asyncpg://", 1))
         try:
             async with engine.begin() as connection:
-                guards = [guard for machine in _MACHINES for guard in guard_trigger(machine)]
+                guards = [guard for machine, final in _MACHINES.items() for guard in guard_trigger(machine, final)]
                 await connection.run_sync(_declare, [*guards, *lane_guard()])
         finally:
             await engine.dispose()

@@ -5,7 +5,19 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from locktender.storage.kernel.statement import Statement
-from locktender.storage.stacks import assign, clear, confirm, held, lane, remote, retry, skip, sweeps
+from locktender.storage.stacks import (
+    assign,
+    clear,
+    confirm,
+    held,
+    lane,
+    leftovers,
+    remote,
+    retention,
+    retry,
+    skip,
+    sweeps,
+)
 from locktender.testkit.database import TestDatabase
 
 _FILL = """
@@ -37,6 +49,10 @@ select run, workspace, stack_id, id, 'plan', run_status, runner_group, false, at
 insert into locktender.stack_stage (id, deployment_id, ordinal, kind, status, run_id, completed_at)
 select gen_random_uuid(), id, 1, 'plan_run', case run_status when 'success' then 'done' else 'running' end, run,
   case run_status when 'success' then at end from made;
+insert into locktender.stack_state (id, stack_id, serial, lineage, object_key, sha256, size, origin, created_by,
+  created_at)
+select gen_random_uuid(), id, n, 'one', 'key', 'sum', 1, 'push', 'ada', now() - n * interval '1 s'
+from locktender.stack, generate_series(1, 10) n;
 insert into locktender.stack_runner (id, group_id, name, status, run_id, last_seen_at)
 select gen_random_uuid(), gen_random_uuid(), 'box', 'ready', run, at from made where n % 2 = 0;
 """
@@ -95,8 +111,14 @@ _BY_INDEX = {
     "aged": (sweeps.AGED.many, "ix_stack_deployment_ageing"),
     "hint": (sweeps.HINT, "ix_stack_run_hinted"),
     "forget": (sweeps.FORGET, "ix_stack_runner_seen"),
+    "plan files": (retention.PAGES[retention.Leaving.PLAN], "ix_stack_run_planned"),
+    "logs and analyses": (retention.PAGES[retention.Leaving.RECORD], "ix_stack_run_recorded"),
+    "noted": (retention._MARKS[retention.Leaving.PLAN], "pk_stack_run"),
+    "old versions": (retention.REMOVE_STATES, "ix_stack_state_versions"),
+    "what runs leave": (leftovers.RUNS, "pk_stack_run"),
+    "sources": (leftovers.SOURCES, "ix_stack_deployment_commit"),
 }
-_BIG = ("stack_deployment", "stack_run", "stack_stage")
+_BIG = ("stack_deployment", "stack_run", "stack_stage", "stack_state")
 
 
 @pytest.mark.parametrize("name", _BY_INDEX)

@@ -204,6 +204,21 @@ async def test_a_secret_is_read_from_standard_input_and_never_repeated(tmp_path:
     assert "s3cret" not in done.out + done.err
 
 
+async def test_a_token_has_an_audience_and_one_kind(tmp_path: Path) -> None:
+    path = f"{STACK}/variables/token-file/CLOUD_FILE"
+    stored = {"kind": "token-file", "name": "CLOUD_FILE", "sensitive": False, "value": "cloud"}
+    listed = {"variables": [stored | {"updatedBy": "ada", "updatedAt": "2026-11-30T08:00:00Z"}]}
+    routes = {f"PUT {path}": [Say(stored)], f"GET {STACK}/variables": [Say(listed)], f"DELETE {path}": [Say(listed)]}
+    async with api(tmp_path, routes) as (server, cli):
+        both = await cli("variable", "set", "network", "CLOUD_FILE", "cloud", "--identity-token", "--env")
+        done = await cli("variable", "set", "network", "CLOUD_FILE", "cloud", "--identity-token-file")
+        shown = await cli("variable", "list", "network")
+        gone = await cli("variable", "unset", "network", "CLOUD_FILE", "--identity-token-file")
+    assert (both.code, done.code, gone.code) == (2, 0, 0), done
+    assert server.requests("PUT", path)[0].json == {"value": "cloud", "sensitive": False}
+    assert "token-file" in shown.out
+
+
 async def test_logs_and_watchers_tell_programs_one_object_a_line(tmp_path: Path) -> None:
     async with api(tmp_path, until(shown(deployment_view()))) as (_, cli):
         logs = await cli("logs", "network", "12", "--follow", "--json")
@@ -253,3 +268,19 @@ async def test_a_group_tells_its_token_once_and_is_listed_with_its_runners(tmp_p
     assert "ltg_once" in made.out
     assert "worker" in listed.out
     assert "ltg_once" not in listed.out
+
+
+async def test_a_log_can_be_left_out_but_not_the_end_of_one_that_tells_of_a_failure(tmp_path: Path) -> None:
+    async with api(tmp_path, until(shown(deployment_view()))) as (_, cli):
+        quiet = await cli("plan", "network", "--no-log")
+    assert (quiet.code, "part of a line" in quiet.out, "Plan: At least 1" in quiet.out) == (7, False, True)
+    async with api(tmp_path, until(shown(deployment_view(DeploymentStatus.FAILED)))) as (_, cli):
+        failed = await cli("plan", "network", "--no-log")
+    assert (failed.code, failed.out.count("part of a line")) == (1, 1)
+
+
+async def test_a_mistake_of_ours_is_a_line_and_no_trace(tmp_path: Path) -> None:
+    async with api(tmp_path, {f"GET {TWELVE}": [Say({})]}) as (_, cli):
+        ran = await cli("show", "network", "12", "--json")
+    assert (ran.code, ran.json["error"]) == (1, "unexpected error: KeyError")
+    assert "LOCKTENDER_DEBUG=1" in ran.err

@@ -8,7 +8,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,12 +16,19 @@ from pathlib import Path
 import pytest
 
 from locktender.integrations.sources.credentials import SshKey, Token
-from locktender.integrations.sources.errors import CommitUnknown, SourceRefused, SourceUnavailable
+from locktender.integrations.sources.errors import CommitUnknown, SourceRefused
 from locktender.integrations.sources.git import check_out, resolve
 from locktender.integrations.sources.git_remote import GitLimits
+from locktender.integrations.sources.reach import THIS_MACHINE, Reach
 from locktender.testkit.git_repository import GIT, Repository
 
-LIMITS = GitLimits(seconds=20, schemes=("file", "http", "https", "ssh"))
+
+async def anywhere(_host: str, _port: int) -> list[str]:
+    return ["192.0.2.1"]
+
+
+SCHEMES = ("file", "http", "https", "ssh")
+LIMITS = GitLimits(seconds=20, schemes=SCHEMES, reach=Reach({"*", *THIS_MACHINE}))
 BACKEND = shutil.which("git") or "git"
 TOKEN = "canary-token-of-a-repository"
 
@@ -162,10 +169,11 @@ async def test_a_wrong_or_missing_token_is_refused_and_not_asked_for(private: Se
         assert private.url not in str(caught.value)
 
 
-async def test_a_token_does_not_follow_a_repository_that_moved(private: Served) -> None:
-    with pytest.raises((SourceRefused, SourceUnavailable)):
-        await resolve(private.url.replace("/repository", "/moved/repository"), "main", Token(TOKEN), LIMITS)
-    assert len(private.authorizations) == 1
+async def test_a_repository_that_moved_is_not_followed(private: Served) -> None:
+    for credentials in (Token(TOKEN), None):
+        with pytest.raises(SourceRefused, match="at another address"):
+            await resolve(private.url.replace("/repository", "/moved/repository"), "main", credentials, LIMITS)
+    assert len(private.authorizations) == 2
 
 
 async def test_a_server_that_gives_out_no_bare_commit_is_asked_for_its_branches(
@@ -191,6 +199,32 @@ async def test_a_server_that_gives_out_no_bare_commit_is_asked_for_its_branches(
             await check_out(url, "a" * 40, directory, limits=LIMITS)
 
 
+async def test_git_connects_to_the_address_that_was_looked_at_and_asks_nobody_else(
+    repository: Repository, directory: Path
+) -> None:
+    repository.git("update-server-info")
+    asked: list[tuple[str, int]] = []
+
+    async def look_up(host: str, port: int) -> list[str]:
+        asked.append((host, port))
+        return ["127.0.0.1"]
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is given
+            pass
+
+    with _served(partial(Handler, directory=str(repository.folder.parent))) as port:
+        # No resolver knows this name.
+        url = f"http://git.invalid:{port}/repository/.git"
+        listed = replace(LIMITS, reach=Reach({"git.invalid"}, look_up))
+        pinned = await resolve(url, "main", limits=listed)
+        await check_out(url, pinned, directory, ref="main", limits=listed)
+        with pytest.raises(SourceRefused, match="never talked to"):
+            await resolve(url, "main", limits=replace(LIMITS, reach=Reach({"*"}, look_up)))
+    assert (directory / "main.tf").read_text() == "# first"
+    assert asked == [("git.invalid", port)] * 3
+
+
 async def test_ssh_trusts_only_the_named_hosts_and_its_key_is_gone_afterwards(
     repository: Repository, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,8 +239,9 @@ async def test_ssh_trusts_only_the_named_hosts_and_its_key_is_gone_afterwards(
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     key = SshKey("-----BEGIN KEY-----\ncanary\n-----END KEY-----", "example.com ssh-ed25519 AAAA")
     url = f"ssh://git@example.com{repository.folder}"
-    pinned = await resolve(url, "main", key, LIMITS)
-    await check_out(url, pinned, directory, key, limits=LIMITS)
+    limits = replace(LIMITS, reach=Reach(look_up=anywhere))
+    pinned = await resolve(url, "main", key, limits)
+    await check_out(url, pinned, directory, key, limits=limits)
     assert (directory / "main.tf").read_text() == "# first"
     told = seen.read_text()
     for part in ("StrictHostKeyChecking=yes", "BatchMode=yes", "-F /dev/null", "600", "canary"):

@@ -115,7 +115,7 @@ async def test_a_runner_that_lost_its_lease_kills_the_tool_and_tells_nothing(ben
     assert (await bench.rig.stack())["uncertain_since"] is None, "the refresh has seen what the lost apply did"
 
 
-async def test_a_runner_that_is_killed_leaves_no_process_and_its_stack_uncertain(bench: RunBench) -> None:
+async def test_a_runner_that_is_killed_leaves_no_process_no_directory_and_its_stack_uncertain(bench: RunBench) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "locktender.runner", env=bench.environment(), stdout=asyncio.subprocess.DEVNULL
     )
@@ -127,6 +127,7 @@ async def test_a_runner_that_is_killed_leaves_no_process_and_its_stack_uncertain
         os.kill(process.pid, signal.SIGKILL)
         await process.wait()
     await eventually(lambda: not processes_of(str(run["id"])), 10)
+    await eventually(lambda: not list(bench.work_dir.iterdir()), 10)
     reaper = ReaperSettings(
         database_url=bench.rig.db.dsn,  # pyright: ignore[reportArgumentType]  # pydantic wraps it
         nats_url=bench.nats.url, nats_seed_file=bench.nats.seeds.get("reaper"), reaper_sweep_seconds=0.2,
@@ -137,6 +138,3 @@ async def test_a_runner_that_is_killed_leaves_no_process_and_its_stack_uncertain
     assert '"lost"' in row["failure"]
     assert (await bench.rig.runs(deployment))[-1]["status"] == "timed_out"
     assert (await bench.rig.stack())["uncertain_since"] is not None
-    assert list(bench.work_dir.iterdir())
-    async with running("runner", serve, bench.settings()):
-        await eventually(lambda: not list(bench.work_dir.iterdir()), 10)

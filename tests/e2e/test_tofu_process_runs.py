@@ -234,9 +234,26 @@ async def test_a_script_runs_with_the_secrets_in_its_environment_and_none_in_the
     assert (done.outcome, done.exit_code) == (Outcome.FAILURE, 4)
     assert done.failure is not None
     assert done.failure.message == "the script ended with exit code 4; the log says why"
-    assert "$ bash -x -c ..." in rig.port.text
+    assert "$ bash -x script" in rig.port.text
     assert "token=[withheld] user=me" in rig.port.text
     assert "canary" not in rig.port.text
+
+
+async def test_the_text_of_a_script_is_in_a_private_file_alone(rig: Rig, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    script = f"""# text-of-the-script
+set -e; cat /proc/$$/cmdline /proc/$$/environ /proc/$PPID/cmdline /proc/$PPID/environ > {seen}
+echo "mode $(stat -c %a "$0")"; grep -q text-of "$0"; ! grep -rq text-of .
+read -r line || echo nothing is read
+false; echo unreached"""
+    rig.secrets = RunSecrets(script=SecretStr(script))
+    done = await rig.run(RunMode.RAW)
+    assert (done.outcome, done.exit_code) == (Outcome.FAILURE, 1)
+    assert "mode 600\n" in rig.port.text
+    assert "\nnothing is read\n" in rig.port.text
+    assert not any(word in rig.port.text for word in ("unreached", "text-of-the"))
+    assert b"guardian.py" in seen.read_bytes()
+    assert b"text-of" not in seen.read_bytes()
 
 
 async def test_what_the_engine_refuses_is_a_failure_with_its_words_in_the_log(rig: Rig) -> None:

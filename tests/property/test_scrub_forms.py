@@ -182,6 +182,30 @@ def test_what_clusters_say_is_unchanged_by_random_secrets(secrets: list[str]) ->
     assert Scrubber(secrets).text(said) == said
 
 
+@given(
+    st.text(ALPHABET, min_size=8, max_size=40), st.binary(max_size=5), st.binary(max_size=5), st.booleans(), st.data()
+)
+@settings(max_examples=80)
+def test_in_hexadecimal_digits_nothing_of_a_value_survives(
+    value: str,
+    before: bytes,
+    after: bytes,
+    capitals: bool,  # noqa: FBT001 - drawn
+    data: st.DataObject,
+) -> None:
+    shown = (before + value.encode() + after).hex()
+    made = shown.upper() if capitals else shown
+    scrubbed = streamed(Scrubber([value]), pieces(data, f"dump: {made}."))
+    assert MASK in scrubbed
+    assert value.encode().hex() not in scrubbed.lower()
+
+
+@given(st.text("GHXYZ", min_size=4, max_size=7), st.integers(0, 2**256 - 1).map("{:064x}".format))
+def test_digits_of_a_short_value_in_a_digest_are_chance(value: str, digest: str) -> None:
+    inside = f"sha256:{value.encode().hex()}{digest}"
+    assert Scrubber([value]).text(inside) == inside
+
+
 @given(st.text(ALPHABET, max_size=3))
 def test_values_below_four_characters_are_left_alone(value: str) -> None:
     text = f"{value} and {value}"

@@ -7,8 +7,8 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from locktender.api.deployments.positions import Position, missed
-from locktender.api.deployments.projections import Shown
+from locktender.api.deployments.reading.projections import Shown
+from locktender.api.deployments.watching.positions import Position, missed
 from locktender.storage.deployments.projections import ProjectionRow
 
 _START = datetime(2030, 1, 1, tzinfo=UTC)

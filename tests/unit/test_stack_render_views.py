@@ -60,10 +60,10 @@ def test_a_waiting_deployment_shows_its_stages_their_actors_the_binding_the_dead
         "       At least 1 to create, 1 to update, 1 moved, 1 output changed: the plan was narrowed to some resources.",
         "       plan dddddddddddd of cccccccccccc, no state yet",
         "  · 2. confirmation  waiting",
-        "waits for: waiting for a confirmation by a person",
+        "now: waiting for a confirmation by a person",
         "until: 2026-03-01 14:00:00 UTC, in 2 h 00 m. Then it is skipped by itself.",
         "Apply it with: locktender stack confirm network 12",
-        "Or not: locktender stack skip network 12",
+        "Or drop it with: locktender stack skip network 12",
     ]
 
 
@@ -119,7 +119,7 @@ def test_the_queue_shows_both_lines_with_places_reasons_and_who_is_in_the_way() 
         truncated=False,
         groups=(GroupLoad(name="gpu", labels=("a100",), capacity=2, running=1),),
     )  # fmt: skip
-    lines = told(*queue_parts(shown(queue))).splitlines()
+    lines = told(*queue_parts(shown(queue), NOON)).splitlines()
     assert lines[0] == "Waiting for a runner: 1"
     assert "web #3 (first)" in lines[2]
     assert lines[3] == "Waiting for the lane of their stack: 1"

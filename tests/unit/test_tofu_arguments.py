@@ -101,5 +101,5 @@ def test_an_apply_takes_the_plan_file_and_nothing_else() -> None:
     assert not any(word.startswith(("-target", "-auto-approve", "-var")) for word in argv)
 
 
-def test_a_script_is_one_argument_of_a_tracing_shell() -> None:
-    assert arguments.raw("/bin/bash", "echo a; echo b") == ["/bin/bash", "-x", "-c", "echo a; echo b"]
+def test_a_script_is_a_file_for_a_tracing_shell() -> None:
+    assert arguments.raw("/bin/bash", "/work/script") == ["/bin/bash", "-x", "/work/script"]

@@ -11,8 +11,9 @@ SELECT locktender.stack_run.id, locktender.stack_run.workspace, locktender.stack
     locktender.stack_run.lease_expires_at, locktender.stack_run.lease_seconds, locktender.stack_run.token_hash,
     locktender.stack_run.tool, locktender.stack_run.tool_version, locktender.stack_run.summary,
     locktender.stack_run.has_changes, locktender.stack_run.binding, locktender.stack_run.analysed,
-    locktender.stack_run.log_end, locktender.stack_run.exit_code, locktender.stack_run.cancellation_reason,
-    locktender.stack_run.failure, locktender.stack_run.started_at, locktender.stack_run.completed_at,
+    locktender.stack_run.log_end, locktender.stack_run.log_cut, locktender.stack_run.exit_code,
+    locktender.stack_run.cancellation_reason, locktender.stack_run.failure, locktender.stack_run.plan_removed_at,
+    locktender.stack_run.artifacts_removed_at, locktender.stack_run.started_at, locktender.stack_run.completed_at,
     locktender.stack_run.created_at, locktender.stack_run.updated_at
 FROM locktender.stack_run
 WHERE locktender.stack_run.id = $1::UUID FOR UPDATE;

@@ -21,13 +21,14 @@ class Scrubber:
     """Replaces every known value by `[withheld]`.
 
     Guaranteed: no value of four or more characters remains: raw, escaped for JSON (once or twice), as base64 (once or
-    twice, at any offset inside a longer encoded text) or URL-encoded (once or twice); neither does a line of eight or
-    more characters of a longer value. Overlapping values leave no part behind. Where a text ends, or goes on with an
-    ellipsis, in the middle of a value, its beginning is taken out as well if it has eight or more characters.
+    twice, at any offset inside a longer encoded text), URL-encoded (once or twice) or, from eight bytes on, in
+    hexadecimal digits; neither does a line of eight or more characters of a longer value. Overlapping values leave no
+    part behind. Where a text ends, or goes on with an ellipsis, in the middle of a value, its beginning is taken out as
+    well if it has eight or more characters.
 
     Not guaranteed: values of fewer than four characters are left alone, because replacing them would ruin any text,
-    and so are other encodings (hex, compression) and values that lack their beginning; `SensitiveKeys` keeps the
-    first away from text, and nothing here encodes like the others.
+    and so are other encodings (hexadecimal digits with anything in between, compression) and values that lack their
+    beginning; `SensitiveKeys` keeps the first away from text, and nothing here encodes like the others.
     """
 
     def __init__(self, values: Iterable[str | bytes], *, spelt: Iterable[str] = ()) -> None:

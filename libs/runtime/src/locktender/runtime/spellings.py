@@ -12,6 +12,9 @@ SHORTEST = 4
 SHORTEST_LINE = 8
 """The same for a line of a longer value: of a configuration file, short lines are no secret of anybody."""
 
+SHORTEST_IN_HEX = 8
+"""Bytes that a value needs to be looked for in hexadecimal digits: those of a shorter one are in digests by chance."""
+
 _HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 _URL_SAFE = str.maketrans("+/", "-_")
 _URL_ENCODERS: tuple[Callable[[bytes], str], ...] = (
@@ -35,7 +38,8 @@ def spellings(value: str | bytes) -> frozenset[str]:
     # What a file holds ends with a line break, and what is shown of it does not.
     for part in dict.fromkeys((text, text.strip())):
         if len(part) >= SHORTEST:
-            forms.update(_plain(part), _base64_of(part, errors), _url(part.encode(errors=errors)))
+            raw = part.encode(errors=errors)
+            forms.update(_plain(part), _base64_of(part, errors), _url(raw), _hex(raw))
     for line in (*_lines(text), _on_one_line(text)):
         forms.update(_plain(line))
     return frozenset(form for form in forms if len(form) >= SHORTEST)
@@ -131,3 +135,9 @@ def _both_cases(encoded: str) -> tuple[str, str]:
     """With the hexadecimal digits of its escapes in capitals, and in small letters."""
     first, *rest = encoded.split("%")
     return encoded, first + "".join(f"%{piece[:2].lower()}{piece[2:]}" for piece in rest)
+
+
+def _hex(raw: bytes) -> Iterator[str]:
+    if len(raw) >= SHORTEST_IN_HEX:
+        yield raw.hex()
+        yield raw.hex().upper()

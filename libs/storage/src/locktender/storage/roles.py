@@ -54,6 +54,17 @@ _TAKING: Mapping[str, tuple[str, ...]] = {
 }
 """Taking runs over and keeping them. How a run ends is said over HTTP, with the token that the take-over made."""
 
+_LEFT = ("plan_removed_at", "artifacts_removed_at")
+_LEFT_BY = ("id", "workspace", "stack_id", "deployment_id", "mode", "status", "analysed", "created_at", "completed_at")
+_RETAINING: Mapping[str, tuple[str, ...]] = {
+    _STACK: ("select (id, source, state_version_id, deleted_at)",),
+    _STACK_TASK: ("select (id, stack_id, mode, origin, status, commit_sha, completed_at)",),
+    _RUN: (f"select ({', '.join((*_LEFT_BY, *_LEFT))})", f"update ({', '.join(_LEFT)})"),
+    _STATE: ("select (id, stack_id, object_key, created_at)", _REMOVE),
+    _SHARD: (_READ, _ADD, _CHANGE),
+}
+"""Seeing what of the object store is needed, noting what was removed there, and forgetting old versions of states."""
+
 _SHOWN: Mapping[str, tuple[str, ...]] = {
     _STACK: (f"select ({', '.join(column.name for column in stack.c if column.name != 'git_token')})",),
     **dict.fromkeys((_STACK_TASK, _STAGE, _RUN, _STACK_EVENT, _ACTIVITY, _STATE, _GROUP, _REMOTE), (_READ,)),
@@ -112,8 +123,10 @@ ROLES: Mapping[Identity, RoleSpec] = MappingProxyType(
                 _REMOTE: (_READ, _CHANGE, _REMOVE),
             }
         ),
-        # The only one that deletes tasks.
-        "cleanup": RoleSpec({_TASK: (_READ, _REMOVE), _JOB: (_READ, _CHANGE), _EVENT: (_READ,), _OUTBOX: (_ADD,)}),
+        # The only one that deletes tasks, versions of states, and what is in the object store.
+        "cleanup": RoleSpec(
+            {_TASK: (_READ, _REMOVE), _JOB: (_READ, _CHANGE), _EVENT: (_READ,), _OUTBOX: (_ADD,), **_RETAINING}
+        ),
         # Looks at everything, changes nothing.
         "ops": RoleSpec(
             dict.fromkeys((_TASK, _EVENT, _PLAN, _JOB, _OUTBOX, _SHARD), (_READ,)) | _SHOWN,

@@ -86,11 +86,19 @@ REMOVING = (
     "cleanup.claimed",
     "cleanup.acked",
 )
+RETAINING = (
+    "cleanup.before-objects",
+    "cleanup.after-objects",
+    "cleanup.after-mark",
+    "cleanup.after-rows",
+    "cleanup.before-leftover",
+)
+"""While what stacks left is removed from the object store."""
 TAKING = ("runner.before-take", "runner.after-take")
 """Around the take-over of a stack's run."""
 
 PLACES = frozenset(
-    {*DEPLOYING, *ASKING, *ANSWERING, *REDEPLOYING, *CLEARING, *JUDGING, *CANCELLING, *REMOVING, *TAKING}
+    {*DEPLOYING, *ASKING, *ANSWERING, *REDEPLOYING, *CLEARING, *JUDGING, *CANCELLING, *REMOVING, *RETAINING, *TAKING}
 )
 """All of them."""
 

@@ -1,4 +1,6 @@
-"""Fault points that do something: the process dies, stalls or fails at a named place, as the environment says.
+"""Fault points that do something: the process dies, stalls or fails at a named place, as planned or as ordered.
+
+A plan is fixed before a process starts, by its environment:
 
     LOCKTENDER_FAULTS       <place>=<action>;…   for example
                             runner.after-effect=kill@2;outbox.after-publish=kill@1;api.x=stall:5;cleanup.y=fail
@@ -6,6 +8,8 @@
 
 An action is `kill`, `stall:<seconds>` or `fail`, each with `@n`: only at the n-th time that the process reaches the
 place (1 unless said). It happens once, over all processes that share the folder.
+
+An order is given while the services run, so that one system serves many cases: see `FaultSwitch`.
 """
 
 import asyncio
@@ -18,6 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from locktender.contracts.kernel.faults import FaultPoints
+
+_SWITCH = "LOCKTENDER_FAULT_SWITCH"
 _ACTION = re.compile(r"(?P<kind>kill|fail|stall:(?P<seconds>\d+(?:\.\d+)?))(?:@(?P<nth>[1-9]\d*))?")
 _PLACE = re.compile(r"[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+")
 
@@ -77,6 +84,75 @@ class PlannedFaults:
         except FileExistsError:
             return False
         return True
+
+
+class SignallingFaults:
+    """Fault points in the process of a service: it signals itself where an order lies."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def reach(self, name: str) -> None:
+        """Does not return when an order to die lies there for `name`."""
+        done = self._folder / f"{name}.done"
+        try:
+            # Renaming decides between several processes which of them takes the order.
+            (self._folder / name).rename(done)
+        except OSError:
+            return
+        os.kill(os.getpid(), int(done.read_text(encoding="ascii")))
+
+
+class FaultSwitch:
+    """Arms places of services that run as `module(name)` with `environment`.
+
+    A place fires once: the first process that gets there takes the order and sends itself the signal, SIGKILL unless
+    said, so nothing is finished, flushed or given back.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self.environment: Mapping[str, str] = {_SWITCH: str(folder)}
+
+    def module(self, service: str) -> tuple[str, ...]:
+        """What to run in place of a service."""
+        return ("locktender.testkit.faulty", service)
+
+    def arm(self, place: str, number: signal.Signals = signal.SIGKILL) -> None:
+        """From now on, whoever reaches `place` next dies there, or freezes by SIGSTOP."""
+        (self._folder / f"{place}.done").unlink(missing_ok=True)
+        fresh = self._folder / f".{place}"
+        fresh.write_text(str(int(number)), encoding="ascii")
+        fresh.rename(self._folder / place)
+
+    def disarm(self) -> None:
+        """Forget every order that nobody has taken."""
+        for order in self._folder.iterdir():
+            order.unlink(missing_ok=True)
+
+    async def fired(self, place: str, seconds: float = 60.0) -> None:
+        """Return once somebody took the order for `place`.
+
+        Raises:
+            AssertionError: nobody came by.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                while not (self._folder / f"{place}.done").exists():  # noqa: ASYNC110 - another process does not tell
+                    await asyncio.sleep(0.01)
+        except TimeoutError:
+            raise AssertionError(f"nobody reached {place} within {seconds:g} s") from None
+
+
+def faults_of(environment: Mapping[str, str]) -> FaultPoints:
+    """What the environment asks for: orders, where it names the folder of a `FaultSwitch`, otherwise its plan.
+
+    Raises:
+        ValueError: a part of LOCKTENDER_FAULTS cannot be read.
+    """
+    folder = environment.get(_SWITCH)
+    return planned_faults(environment) if folder is None else SignallingFaults(Path(folder))
 
 
 def planned_faults(environment: Mapping[str, str]) -> PlannedFaults:

@@ -1,10 +1,10 @@
-"""`python -m locktender.testkit.faulty <service>`: the service as it ships, with the faults of the environment."""
+"""`python -m locktender.testkit.faulty <service> […]`: the service as it ships, with the faults of the environment."""
 
 import importlib
 import os
 import sys
 
-from locktender.testkit.faults import planned_faults
+from locktender.testkit.faults import faults_of
 
 _SERVICES = ("api", "outbox", "runner", "reaper", "cleanup")
 
@@ -12,11 +12,13 @@ _SERVICES = ("api", "outbox", "runner", "reaper", "cleanup")
 def main(arguments: list[str]) -> int:
     """Run the service; its exit code. 2: there is no such service."""
     match arguments:
-        case [service] if service in _SERVICES:
+        case [service, *own] if service in _SERVICES:
+            # The service reads its own arguments, which are the ones after its name.
+            sys.argv = [f"locktender.{service}", *own]
             entry = importlib.import_module(f"locktender.{service}.__main__")
-            return int(entry.main(faults=planned_faults(os.environ)))
+            return int(entry.main(faults=faults_of(os.environ)))
         case _:
-            sys.stderr.write(f"usage: python -m locktender.testkit.faulty {{{','.join(_SERVICES)}}}\n")
+            sys.stderr.write(f"usage: python -m locktender.testkit.faulty {{{','.join(_SERVICES)}}} […]\n")
             return 2
 
 

@@ -115,7 +115,12 @@ async def take_run(rig: StackRig, deployment_id: UUID, *, ttl: float = 60.0) -> 
 
 @asynccontextmanager
 async def running_runs(
-    db: TestDatabase, nats: NatsServer, *, heartbeat: float = 10.0, most_streams: int = 300
+    db: TestDatabase,
+    nats: NatsServer,
+    *,
+    heartbeat: float = 10.0,
+    most_streams: int = 300,
+    limits: RunLimits | None = None,
 ) -> AsyncGenerator[RunApi]:
     """The routes for as long as the block lasts."""
     clock, keys = SystemClock(), KeyRing([OBJECT_KEY])
@@ -125,7 +130,7 @@ async def running_runs(
     given = RunSideGiven(
         database=db.database, bus=bus, clock=clock, store=store, keys=keys, gate=Gate(issuers),
         cursors=Cursors(OBJECT_KEY), public_url=None, deadlines=StackDeadlines(),
-        tracing=Tracing(exported=False), limits=RunLimits(), heartbeat=heartbeat, most_streams=most_streams,
+        tracing=Tracing(exported=False), limits=limits or RunLimits(), heartbeat=heartbeat, most_streams=most_streams,
     )  # fmt: skip
     try:
         async with open_runs(given) as side, _served(side) as url, _client(url) as http:

@@ -30,6 +30,8 @@ from locktender.api.http.paging import Cursors
 from locktender.api.http.problems import exception_handlers
 from locktender.api.http.tracing import Tracing
 from locktender.api.server import HttpServer
+from locktender.api.stacks.identity.issuer import IdentityIssuer
+from locktender.api.stacks.identity.settings import IdentitySettings
 from locktender.api.stacks.remote.side import remote_handlers
 from locktender.api.stacks.runs.bodies import RunLimits
 from locktender.api.stacks.runs.side import RunSideGiven, open_runs
@@ -199,9 +201,12 @@ class RunBench:
 
 @asynccontextmanager
 async def run_bench(
-    db: TestDatabase, nats: NatsServer, *, around: Around | None = None, **stack: Any
+    db: TestDatabase, nats: NatsServer, *, around: Around | None = None, identity_keys: str | None = None, **stack: Any
 ) -> AsyncGenerator[RunBench]:
-    """A bench with fresh streams. `around` wraps the API as a whole; `stack` are columns of the stack."""
+    """A bench with fresh streams.
+
+    `around` wraps the API as a whole; `identity_keys` sign identity tokens; `stack` are columns of the stack.
+    """
     async with AsyncExitStack() as opened:
         folder = opened.enter_context(scratch_dir())
         bus = await opened.enter_async_context(connected_as(nats, "admin"))
@@ -210,7 +215,8 @@ async def run_bench(
         await asyncio.to_thread(_repository, folder / "infra")
         port = ports.choose(None)
         url = f"http://127.0.0.1:{port}"
-        given = _given(db, api_bus, folder, url)
+        identity = IdentitySettings(keys=None if identity_keys is None else SecretStr(identity_keys))
+        given = _given(db, api_bus, folder, url, identity)
         side = await opened.enter_async_context(open_runs(given))
         handlers = [*side.handlers, *remote_handlers(db.database, api_bus, given.gate, given.tracing, given.deadlines)]
         app = Litestar(
@@ -229,13 +235,13 @@ async def run_bench(
         side.tails.close()
 
 
-def _given(db: TestDatabase, bus: Bus, folder: Path, url: str) -> RunSideGiven:
-    keys = KeyRing([secrets.token_bytes(32)])
+def _given(db: TestDatabase, bus: Bus, folder: Path, url: str, identity: IdentitySettings) -> RunSideGiven:
+    keys, clock = KeyRing([secrets.token_bytes(32)]), SystemClock()
     (folder / "objects").mkdir()
     return RunSideGiven(
         database=db.database,
         bus=bus,
-        clock=SystemClock(),
+        clock=clock,
         store=ObjectStore.open((folder / "objects").as_uri(), keys),
         keys=keys,
         gate=Gate([AdminToken(hashlib.sha256(ADMIN.encode()).hexdigest())]),
@@ -246,6 +252,7 @@ def _given(db: TestDatabase, bus: Bus, folder: Path, url: str) -> RunSideGiven:
         limits=RunLimits(),
         heartbeat=5,
         most_streams=10,
+        identity=IdentityIssuer.of(identity, url, clock),
     )
 
 

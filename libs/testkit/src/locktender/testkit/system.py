@@ -32,8 +32,8 @@ from locktender.runtime.bus import Bus
 from locktender.runtime.connect import connect_bus
 from locktender.storage.kernel.database import open_database
 from locktender.storage.verify import Tolerance, Violation, violations
-from locktender.testkit.chaos import FaultSwitch
 from locktender.testkit.cluster import SandboxCluster
+from locktender.testkit.faults import FaultSwitch
 from locktender.testkit.nats_rig import eventually
 from locktender.testkit.scratch import scratch_dir
 

@@ -5,12 +5,14 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
+from locktender.api.stacks.identity.settings import IdentitySettings
 from locktender.api.stacks.runs.bodies import RunLimits
 from locktender.api.templates.platforms import PlatformSettings
 from locktender.contracts.deployments.policy import Deadlines
 from locktender.contracts.stacks.patience import StackDeadlines
 from locktender.integrations.kube.limits import ManifestLimits
 from locktender.integrations.sources.address import SCHEMES
+from locktender.integrations.sources.reach import EVERY_HOST, HostPattern
 from locktender.integrations.templates.catalogue_settings import CatalogueSettings
 from locktender.runtime.settings import ProcessSettings
 
@@ -85,8 +87,12 @@ class ApiSettings(ProcessSettings):
         stacks: how long each wait of a stack's work may take, as in `LOCKTENDER_STACKS__STARTUP=3600`.
         stack_runs: how much runners may send, as in `LOCKTENDER_STACK_RUNS__STATE_BYTES`.
         public_url: where runners reach this interface, without `/v1`; they are told it as the address of their state.
-            Without it they are told the address by which they reached us, which a gateway may have rewritten.
+            Without it they are told the address by which they reached us, which a gateway may have rewritten. It is
+            the issuer of identity tokens, too.
+        identity: how identity tokens of runs are signed, as in `LOCKTENDER_IDENTITY__KEYS`. Needs `public_url`.
         stack_git_schemes: kinds of addresses of repositories that stacks may name.
+        stack_git_hosts: hosts that they may be on, as in `["git.example.com", "*.example.org"]`. One that is listed by
+            its own name, and by no pattern, may be this machine.
         custody_bytes: memory for credentials that wait for a runner.
     """
 
@@ -106,6 +112,16 @@ class ApiSettings(ProcessSettings):
     stacks: StackDeadlines = StackDeadlines()
     stack_runs: RunLimits = RunLimits()
     public_url: str | None = Field(default=None, pattern=r"^https?://[^\s/]+(/[^\s]*)?$")
+    identity: IdentitySettings = IdentitySettings()
     stack_git_schemes: frozenset[str] = SCHEMES
+    stack_git_hosts: frozenset[HostPattern] = EVERY_HOST
     custody_bytes: int = Field(default=128 * 1024 * 1024, gt=0)
     database_pool: int = Field(default=8, gt=0)
+
+    @model_validator(mode="after")
+    def _issuer_has_an_address(self) -> Self:
+        if self.identity.keys is not None and self.public_url is None:
+            raise ValueError(
+                "give LOCKTENDER_PUBLIC_URL with LOCKTENDER_IDENTITY__KEYS: it is the issuer of the tokens"
+            )
+        return self

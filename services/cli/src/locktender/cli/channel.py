@@ -12,6 +12,7 @@ import httpx
 
 from locktender.cli.connection import Connection
 from locktender.cli.exits import CommandError, Exit, exit_for
+from locktender.cli.missing import listing_of, missing
 from locktender.contracts.kernel.problems import Problem
 
 Json = dict[str, Any]
@@ -33,6 +34,7 @@ _STACK_HINTS = {
     Problem.STACK_UNCERTAIN.value.urn: "Look at what is really there first: locktender stack refresh NAME",
     Problem.STALE_PLAN.value.urn: "Look at the plan again: locktender stack show NAME NUMBER; or skip it and plan anew",
     Problem.STATE_LOCKED.value.urn: "See who holds the lock with: locktender stack state list NAME",
+    Problem.TOKEN_KEPT.value.urn: "Without --keep-old, both end at once. If the last one was lost: --again",
     Problem.NOT_SKIPPABLE.value.urn: "What runs already is stopped with: locktender stack cancel NAME NUMBER",
 }
 
@@ -46,7 +48,11 @@ class Channel:
     async def ask(self, method: str, path: str, **options: Any) -> Json:
         """The JSON of an answer; empty where there is none."""
         response = await self.fetch(method, path, **options)
-        return response.json() if response.content else {}
+        try:
+            return response.json() if response.content else {}
+        except ValueError as error:
+            hint = "Is the address the one of an API, and not of something before it?"
+            raise CommandError(Exit.UNAVAILABLE, "the answer is no JSON", hint) from error
 
     async def fetch(self, method: str, path: str, **options: Any) -> httpx.Response:
         """An answer that is a success.
@@ -98,7 +104,13 @@ def http_client(connection: Connection) -> httpx.AsyncClient:
 
 
 def part(name: str) -> str:
-    """A name as one segment of a path, whatever it holds."""
+    """A name as one segment of a path, whatever it holds.
+
+    Raises:
+        CommandError: it holds nothing, and would name something else.
+    """
+    if not name:
+        raise CommandError(Exit.USAGE, "a name or an id is empty")
     return quote(name, safe="")
 
 
@@ -135,6 +147,8 @@ def _refusal(response: httpx.Response) -> CommandError:
     # What is wrong, where it is one thing, is the detail already.
     alone = len(errors) == 1 and errors[0]["message"] == told
     text = (lines or [told])[0] if alone else "\n  ".join([told, *lines])
+    if response.status_code == HTTPStatus.NOT_FOUND:
+        text = missing(response.request.url.path) or text
     refused = problem.get("type") == Problem.SOURCE_REFUSED.value.urn
     code = Exit.USAGE if refused else exit_for(response.status_code)
     return CommandError(code, text, _hint(response, problem))
@@ -147,8 +161,9 @@ def _hint(response: httpx.Response, problem: Json) -> str | None:
     if problem.get("type") == Problem.ALREADY_REDEPLOYED.value.urn and "id" in task:
         return f"Watch it: locktender deployments watch {task['id']}"
     if response.status_code == HTTPStatus.NOT_FOUND:
-        words = {b"/stacks/": "stack list", b"/templates/": "templates list"}
-        path = response.request.url.raw_path
-        listing = next((told for part, told in words.items() if part in path), "deployments list")
-        return f"See what there is with: locktender {listing} (-w for another workspace)"
+        return f"See what there is with: locktender {listing_of(response.request.url.path)} (-w for another workspace)"
+    if response.status_code == HTTPStatus.UNAUTHORIZED:
+        return "It is the one of --token, else of LOCKTENDER_TOKEN, else of the local system."
+    if problem.get("type") == Problem.NOT_SKIPPABLE.value.urn and snapshot.get("completedAt"):
+        return None
     return _STACK_HINTS.get(str(problem.get("type")))

@@ -51,11 +51,19 @@ def connect(url: str | None, token: str | None) -> Connection:
 
 
 def _checked(connection: Connection) -> Connection:
-    if urlsplit(connection.url).scheme not in {"http", "https"} or not urlsplit(connection.url).hostname:
+    if not _is_address(connection.url):
         raise CommandError(Exit.USAGE, f"{connection.url} is no URL of an API", "It looks like http://127.0.0.1:8080.")
     if not re.fullmatch(r"[!-~]+", connection.token):
         raise CommandError(Exit.USAGE, "the token has characters that no token has", "Was it copied with a line break?")
     return connection
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _local() -> Connection | None:

@@ -52,7 +52,7 @@ def exit_for(status: int) -> Exit:
     """The exit code for an HTTP status that is not a success. 422 is a cluster that does not let the account in."""
     kinds = {kind.value.status for kind in Problem}
     match status:
-        case 401 | 403 | 404 | 422:
+        case 401 | 403 | 404 | 410 | 422:
             return Exit.DENIED
         case 409 | 423:
             return Exit.CONFLICT

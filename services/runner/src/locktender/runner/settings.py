@@ -10,6 +10,7 @@ from locktender.integrations.kube.informing.pace import InformerPace
 from locktender.integrations.kube.limits import ManifestLimits
 from locktender.integrations.runs.means import default_work_root
 from locktender.integrations.sources.address import SCHEMES
+from locktender.integrations.sources.reach import EVERY_HOST, HostPattern
 from locktender.runtime.settings import ProcessSettings
 
 
@@ -45,6 +46,8 @@ class RunnerSettings(ProcessSettings):
         stack_plugin_cache: a directory in which runs share downloaded providers.
         stack_cli_config: a CLI configuration (mirrors, registries) for every run.
         stack_git_schemes: kinds of addresses of repositories that are checked out.
+        stack_git_hosts: hosts that they may be on, as in `["git.example.com", "*.example.org"]`. One that is listed by
+            its own name, and by no pattern, may be this machine.
     """
 
     deadlines: Deadlines = Deadlines()
@@ -73,3 +76,4 @@ class RunnerSettings(ProcessSettings):
     stack_plugin_cache: Path | None = None
     stack_cli_config: Path | None = None
     stack_git_schemes: frozenset[str] = SCHEMES
+    stack_git_hosts: frozenset[HostPattern] = EVERY_HOST

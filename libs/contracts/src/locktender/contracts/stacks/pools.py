@@ -29,6 +29,9 @@ class RunnerGroupView(StackWire):
     capacity: int
     runners: tuple[RunnerView, ...]
     last_dispatch_error: RunFailure | None
+    old_token_until: datetime | None = Field(
+        description="Until when the token before the present one is valid too; null: it is not."
+    )
     created_by: str
     created_at: datetime
     updated_at: datetime

@@ -161,6 +161,13 @@ STACK_PRESENTATIONS = MappingProxyType({state: _presentation(state) for state in
 """The table, in the order of a deployment's life."""
 
 
+MODE_LABELS = MappingProxyType(
+    {mode: mode.value for mode in DeploymentMode}
+    | {DeploymentMode.PLAN_UNLOCKED: "look", DeploymentMode.RAW: "command"}
+)
+"""What a person is told a deployment is for, in one word."""
+
+
 def display_of(facts: DeploymentFacts) -> StackDisplay:
     """The state that a person is told."""
     if facts.status is DeploymentStatus.APPLYING and facts.run in UNTAKEN:

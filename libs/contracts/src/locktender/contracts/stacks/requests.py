@@ -34,6 +34,7 @@ def _is_visible(token: SecretStr) -> SecretStr:
     return token
 
 
+Capacity = Annotated[StrictInt, Field(ge=1, le=10_000)]
 CheckedGitToken = Annotated[GitToken, AfterValidator(_is_visible)]
 
 
@@ -73,11 +74,13 @@ class VariableSet(StackWire):
 
     value: SecretStr = Field(
         max_length=100_000,
-        description="Of an input variable that is no string: HCL or JSON, as in `TF_VAR_…`. At most 100,000 bytes.",
+        description="Of an input variable that is no string: HCL or JSON, as in `TF_VAR_…`. At most 100,000 bytes. "
+        "Of a token: its audience, 1 to 255 visible ASCII characters.",
     )
     sensitive: StrictBool = Field(
         default=False,
-        description="Kept encrypted and never shown again. A name that sounds secret makes it sensitive anyway.",
+        description="Kept encrypted and never shown again. A name that sounds secret makes it sensitive anyway. "
+        "Audiences of tokens are never sensitive.",
     )
 
 
@@ -145,4 +148,24 @@ class RunnerGroupCreate(StackWire):
 
     name: Name
     labels: Labels = ()
-    capacity: Annotated[StrictInt, Field(ge=1, le=10_000)] = Field(default=10, description="Runs at once, at most.")
+    capacity: Capacity = Field(default=10, description="Runs at once, at most.")
+
+
+class RunnerGroupUpdate(StackWire):
+    """Changes to a pool of remote runners. Members that are absent stay as they are; its name never changes."""
+
+    labels: Labels | None = Field(default=None, description="Take the place of all of the old ones.")
+    capacity: Capacity | None = Field(default=None, description="Runs at once, at most. What runs already goes on.")
+
+
+class TokenRotation(StackWire):
+    """A new token for a pool of remote runners."""
+
+    keep_old_seconds: Annotated[StrictInt, Field(ge=0, le=604_800)] = Field(
+        default=0, description="How long the token of now stays valid beside the new one; 0: it ends at once."
+    )
+    again: StrictBool = Field(
+        default=False,
+        description="Nobody has the token of now, as the answer with it was lost: where an older one is still valid, "
+        "that one is kept, and the token of now ends at once.",
+    )

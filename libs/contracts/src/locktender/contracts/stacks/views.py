@@ -145,6 +145,15 @@ class VariableKind(StrEnum):
     VARIABLE = "variable"
     """An input variable of the configuration."""
     ENVIRONMENT = "environment"
+    TOKEN = "token"  # noqa: S105 - a kind, and no token
+    """An environment variable with an identity token, signed for each run. The value is the audience."""
+    TOKEN_FILE = "token-file"  # noqa: S105 - as above
+    """The same token in a private file, whose path the environment variable has."""
+
+    @property
+    def signed(self) -> bool:
+        """Whether runs are given a token of their own, for the audience that is stored."""
+        return self in {VariableKind.TOKEN, VariableKind.TOKEN_FILE}
 
 
 class VariableView(StackWire):
@@ -153,7 +162,9 @@ class VariableView(StackWire):
     kind: VariableKind
     name: str
     sensitive: bool
-    value: str | None = Field(description="Null where it is sensitive: nobody is shown it again.")
+    value: str | None = Field(
+        description="Null where it is sensitive: nobody is shown it again. Of a token: its audience."
+    )
     updated_by: str
     updated_at: datetime
 

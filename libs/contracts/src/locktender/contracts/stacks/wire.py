@@ -118,13 +118,20 @@ class RunSecrets(RunWire):
 
     variables: dict[str, SecretStr] = Field(default_factory=dict)
     environment: dict[str, SecretStr] = Field(default_factory=dict)
+    tokens: dict[str, SecretStr] = Field(
+        default_factory=dict, description="Identity tokens, by the environment variable that holds each."
+    )
+    token_files: dict[str, SecretStr] = Field(
+        default_factory=dict, description="Identity tokens, by the environment variable that holds the path of each."
+    )
     git_token: SecretStr | None = None
     script: SecretStr | None = None
 
     def values(self) -> list[str]:
         """Every secret text, for the scrubber. The script is not one: what it prints is its output."""
-        held = [*self.variables.values(), *self.environment.values(), *([self.git_token] if self.git_token else [])]
-        return [each.get_secret_value() for each in held]
+        named = (self.variables, self.environment, self.tokens, self.token_files)
+        held = [value for each in named for value in each.values()]
+        return [each.get_secret_value() for each in (*held, *([self.git_token] if self.git_token else []))]
 
 
 class Outcome(StrEnum):

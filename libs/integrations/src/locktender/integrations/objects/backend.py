@@ -1,5 +1,7 @@
 """What the store needs of the place where bytes lie."""
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 
@@ -9,6 +11,14 @@ class AlreadyThere(Exception):
 
 class TooLong(Exception):
     """An object is longer than was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """An object in a listing, and when it was written, by the clock of the place where it lies."""
+
+    name: str
+    modified: datetime
 
 
 class Backend(Protocol):
@@ -28,6 +38,10 @@ class Backend(Protocol):
 
     async def names(self, prefix: str, most: int) -> list[str]:
         """Up to `most` names below the folder `prefix` (all of them for ""), in no order."""
+        ...
+
+    async def listed(self, prefix: str, after: str, most: int) -> list[Listed]:
+        """The first `most` objects below the folder `prefix` whose names sort behind `after`, in that order."""
         ...
 
     async def delete(self, key: str) -> None:

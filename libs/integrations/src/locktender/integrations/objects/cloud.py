@@ -8,7 +8,7 @@ from obstore.exceptions import AlreadyExistsError, BaseError, PermissionDeniedEr
 from obstore.store import MemoryStore, ObjectStore, from_url
 
 from locktender.contracts.kernel.errors import Unavailable
-from locktender.integrations.objects.backend import AlreadyThere, TooLong
+from locktender.integrations.objects.backend import AlreadyThere, Listed, TooLong
 
 _PAGE = 1_000
 
@@ -58,6 +58,19 @@ class Cloud:
         async with _told():
             async for page in pages:
                 found += [entry["path"] for entry in page]
+                if len(found) >= most:
+                    break
+        return found[:most]
+
+    async def listed(self, prefix: str, after: str, most: int) -> list[Listed]:
+        # Every provider that we take lists in the order of names, and S3 and GCS begin at the offset by themselves.
+        found: list[Listed] = []
+        pages = self._store.list(  # pyright: ignore[reportUnknownMemberType]  # as above
+            f"{prefix}/", offset=after or None, chunk_size=min(most, _PAGE)
+        )
+        async with _told():
+            async for page in pages:
+                found += [Listed(entry["path"], entry["last_modified"]) for entry in page]
                 if len(found) >= most:
                     break
         return found[:most]

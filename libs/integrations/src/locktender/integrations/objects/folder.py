@@ -8,13 +8,15 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
 from locktender.contracts.kernel.errors import Unavailable
-from locktender.integrations.objects.backend import AlreadyThere, TooLong
-from locktender.integrations.templates.threads import in_thread
+from locktender.integrations.machine.threads import in_thread
+from locktender.integrations.objects.backend import AlreadyThere, Listed, TooLong
 
 T = TypeVar("T")
 _INCOMING = ".incoming"
@@ -59,6 +61,9 @@ class Folder:
 
     async def names(self, prefix: str, most: int) -> list[str]:
         return await _blocking(partial(self._names, prefix, most))
+
+    async def listed(self, prefix: str, after: str, most: int) -> list[Listed]:
+        return await _blocking(lambda: list(islice(_ordered(self._root, prefix, after), most)))
 
     async def delete(self, key: str) -> None:
         await _blocking(partial(self._delete, key))
@@ -144,6 +149,21 @@ def _walk(root: Path, prefix: str) -> Iterator[str]:
             folders.remove(_INCOMING)
         where = os.path.relpath(folder, root)
         yield from (name if where == "." else f"{where}/{name}" for name in files)
+
+
+def _ordered(root: Path, folder: str, after: str) -> Iterator[Listed]:
+    """The files below `folder` whose names sort behind `after`, in the order of their names."""
+    try:
+        entries = [(f"{folder}/{each.name}", each.is_dir(follow_symlinks=False)) for each in os.scandir(root / folder)]
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    # What is in a folder sorts as if the slash ended the folder's name.
+    for name, is_folder in sorted((f"{name}/" if is_folder else name, is_folder) for name, is_folder in entries):
+        if is_folder and (name > after or after.startswith(name)):
+            yield from _ordered(root, name[:-1], after)
+        elif not is_folder and name > after:
+            with suppress(FileNotFoundError):
+                yield Listed(name, datetime.fromtimestamp((root / name).lstat().st_mtime, UTC))
 
 
 def _make_folders(root: Path, folder: Path) -> None:

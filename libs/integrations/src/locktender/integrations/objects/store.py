@@ -1,32 +1,22 @@
 """The encrypted object store."""
 
-import asyncio
 import heapq
-import re
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from functools import partial
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from locktender.contracts.kernel.errors import Unavailable
+from locktender.integrations.machine.threads import in_thread
 from locktender.integrations.objects.backend import AlreadyThere, Backend, TooLong
 from locktender.integrations.objects.cipher import OVERHEAD, Cipher
-from locktender.integrations.objects.cloud import Cloud
 from locktender.integrations.objects.errors import ObjectExists, ObjectMissing, ObjectTooLarge, ObjectUnreadable
-from locktender.integrations.objects.folder import Folder
 from locktender.integrations.objects.keys import KeyRing
-from locktender.integrations.templates.threads import in_thread
+from locktender.integrations.objects.opening import answering, backend_at, check_key
 
 MOST_BYTES = 128 * 1_048_576
 """The largest object unless said otherwise; writing one takes about three times as much memory."""
 _SECONDS = 60.0
 _MOST_LISTED = 100_000
 _MOST_ROUNDS = 1_000
-_KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=-]*(/[A-Za-z0-9_][A-Za-z0-9_.=-]*)*", re.ASCII)
-_LONGEST_KEY = 512
 _PLACE = "object/"
-_CLOUDS = ("s3", "gs", "az")
 
 
 class ObjectStore:
@@ -69,7 +59,7 @@ class ObjectStore:
             Unavailable: the local folder cannot be made.
         """
         keys = KeyRing([key]) if isinstance(key, bytes) else key
-        return cls(_backend(url, seconds), Cipher(keys), seconds, most_bytes)
+        return cls(backend_at(url, seconds), Cipher(keys), seconds, most_bytes)
 
     async def put(self, key: str, data: bytes, *, once: bool = False) -> None:
         """Write an object, in place of what may be there.
@@ -81,10 +71,10 @@ class ObjectStore:
             ObjectExists: with `once`, something else is there.
             ObjectTooLarge: nothing was written.
         """
-        _check(key)
+        check_key(key)
         if len(data) > self._most:
             raise ObjectTooLarge(key, self._most)
-        async with self._deadline():
+        async with answering(self._seconds):
             sealed = await in_thread(partial(self._cipher.seal, _PLACE + key, data))
             try:
                 await self._backend.put(key, sealed, once=once)
@@ -99,8 +89,8 @@ class ObjectStore:
             ObjectUnreadable: it was altered, moved, or encrypted by a key that is not here.
             ObjectTooLarge: it is above the limit; it was not read.
         """
-        _check(key)
-        async with self._deadline():
+        check_key(key)
+        async with answering(self._seconds):
             try:
                 sealed = await self._backend.get(key, self._most + OVERHEAD)
             except FileNotFoundError:
@@ -111,8 +101,8 @@ class ObjectStore:
 
     async def exists(self, key: str) -> bool:
         """Whether there is an object now. It is not opened, so that `get` may still find it unreadable."""
-        _check(key)
-        async with self._deadline():
+        check_key(key)
+        async with answering(self._seconds):
             return await self._backend.exists(key)
 
     async def list(self, prefix: str = "", *, limit: int = 1_000, after: str = "") -> list[str]:
@@ -122,8 +112,8 @@ class ObjectStore:
             Unavailable: there are more than 100,000 below `prefix`; ask for a narrower one.
         """
         if prefix:
-            _check(prefix)
-        async with self._deadline():
+            check_key(prefix)
+        async with answering(self._seconds):
             names = await self._backend.names(prefix, _MOST_LISTED + 1)
         if len(names) > _MOST_LISTED:
             raise Unavailable("the object store holds too many objects to list them at once")
@@ -131,8 +121,8 @@ class ObjectStore:
 
     async def delete(self, key: str) -> None:
         """Remove an object. That there is none is success."""
-        _check(key)
-        async with self._deadline():
+        check_key(key)
+        async with answering(self._seconds):
             await self._backend.delete(key)
 
     async def delete_prefix(self, prefix: str) -> int:
@@ -140,10 +130,10 @@ class ObjectStore:
 
         What is written meanwhile may stay. When it is interrupted, some are gone; repeat it.
         """
-        _check(prefix)
+        check_key(prefix)
         removed = 0
         for _ in range(_MOST_ROUNDS):
-            async with self._deadline():
+            async with answering(self._seconds):
                 names = await self._backend.names(prefix, _MOST_LISTED)
             for name in names:
                 await self.delete(name)
@@ -163,27 +153,3 @@ class ObjectStore:
             raise ObjectExists(key) from None
         if plain != data:
             raise ObjectExists(key)
-
-    @asynccontextmanager
-    async def _deadline(self) -> AsyncGenerator[None, None]:
-        try:
-            async with asyncio.timeout(self._seconds):
-                yield
-        except TimeoutError:
-            raise Unavailable(f"the object store did not answer within {self._seconds:g} seconds") from None
-
-
-def _check(key: str) -> None:
-    if len(key) > _LONGEST_KEY or not _KEY.fullmatch(key):
-        raise ValueError("this is no name of an object")
-
-
-def _backend(url: str, seconds: float) -> Backend:
-    parts = urlsplit(url)
-    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-        raise ValueError("the URL of an object store is taken without credentials, query and fragment")
-    if parts.scheme == "file" and not parts.netloc and parts.path.startswith("/") and parts.path.strip("/"):
-        return Folder(Path(unquote(parts.path)))
-    if parts.scheme == "memory" or (parts.scheme in _CLOUDS and parts.netloc):
-        return Cloud(url, seconds)
-    raise ValueError("the URL of an object store is file:///folder, memory:///, s3://…, gs://… or az://…")

@@ -25,6 +25,7 @@ from locktender.integrations.sources.errors import SourceUnavailable
 from locktender.integrations.sources.extracting import extract
 from locktender.integrations.sources.git import check_out
 from locktender.integrations.sources.git_remote import GitLimits
+from locktender.integrations.sources.reach import EVERY_HOST, Reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +34,13 @@ class SourceTerms:
 
     Attributes:
         schemes: kinds of address of a repository; `file` and `http` are for a machine of one's own.
+        hosts: patterns of the hosts of repositories, see `Reach`.
         git_seconds: for one checkout.
         archive: bounds of an archive.
     """
 
     schemes: Collection[str] = SCHEMES
+    hosts: Collection[str] = EVERY_HOST
     git_seconds: float = 300.0
     archive: ArchiveLimits = ArchiveLimits()  # noqa: RUF009 - it is frozen
 
@@ -72,7 +75,8 @@ class CheckedOut:
     async def _put(self, context: RunContext, secrets: RunSecrets, directory: Path) -> None:
         match context.checkout:
             case GitCheckout(url=url, commit=commit, ref=ref):
-                limits = GitLimits(seconds=self.terms.git_seconds, schemes=self.terms.schemes)
+                reach = Reach(self.terms.hosts)
+                limits = GitLimits(seconds=self.terms.git_seconds, schemes=self.terms.schemes, reach=reach)
                 await check_out(url, commit, directory, _token(secrets.git_token), ref=ref, limits=limits)
             case ArchiveCheckout(sha256=sha256):
                 packed = await self.port.get_artifact(SOURCE_ARCHIVE)

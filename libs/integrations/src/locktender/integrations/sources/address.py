@@ -12,7 +12,7 @@ _LONGEST_URL = 2_000
 _LONGEST_REF = 200
 _SHA1_DIGITS = 40
 _COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
-_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]")
+_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9-])?|\[[0-9A-Fa-f:.]+\]")
 _LOGIN = re.compile("[A-Za-z0-9_][A-Za-z0-9._-]*")
 _PATH = re.compile("/[^-].*")
 _SHORT_SSH = re.compile(
@@ -24,7 +24,7 @@ _NOT_IN_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|
 def scheme_of(url: str, allowed: Collection[str] = SCHEMES) -> str:
     """How the repository is reached: https://host/path, ssh://user@host/path, user@host:path, or what else is allowed.
 
-    Not guaranteed: that the host is a public one. Who may name hosts is the caller's to decide.
+    Not guaranteed: that its host may be talked to; `Reach` says that.
 
     Raises:
         SourceRefused: the address could be misread, carries credentials, or its kind is not allowed. The message
@@ -45,9 +45,9 @@ def scheme_of(url: str, allowed: Collection[str] = SCHEMES) -> str:
 
 
 def host_of(url: str) -> str:
-    """The host of a checked address, "" for a local one."""
+    """The host of a checked address, in small letters; "" for a local one."""
     short = None if "://" in url else _SHORT_SSH.fullmatch(url)
-    return short["host"] if short else urlsplit(url).hostname or ""
+    return short["host"].lower() if short else urlsplit(url).hostname or ""
 
 
 def is_commit(text: str) -> bool:

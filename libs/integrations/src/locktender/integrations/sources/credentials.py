@@ -45,8 +45,8 @@ class Access:
 def access(url: str, scheme: str, credentials: Credentials | None, home: Path) -> Access:
     """How git reaches a checked address with these credentials.
 
-    A token is a header in the environment of git alone, for the one host; with it no redirect is followed. A key for
-    ssh has to be a file: it lies in `home` (0600), which the caller removes.
+    A token is a header in the environment of git alone, for the one host. A key for ssh has to be a file: it lies in
+    `home` (0600), which the caller removes.
 
     Raises:
         SourceRefused: the credentials do not fit the address, or would be sent in clear.
@@ -72,11 +72,8 @@ def _header(url: str, scheme: str, username: str, secret: str) -> Access:
     if not (username + secret).isprintable() or ":" in username:
         raise SourceRefused("the token or its user name holds characters that are not taken")
     basic = b64encode(f"{username}:{secret}".encode()).decode("ascii")
-    settings = {
-        f"http.{scheme}://{urlsplit(url).netloc}/.extraHeader": f"Authorization: Basic {basic}",
-        "http.followRedirects": "false",
-    }
-    return Access(configuration=settings, secrets=(secret, basic))
+    header = {f"http.{scheme}://{urlsplit(url).netloc}/.extraHeader": f"Authorization: Basic {basic}"}
+    return Access(configuration=header, secrets=(secret, basic))
 
 
 def _ssh(home: Path, private_key: str, known_hosts: str) -> str:

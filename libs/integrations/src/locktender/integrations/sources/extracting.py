@@ -16,10 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
+from locktender.integrations.machine.threads import in_thread
 from locktender.integrations.sources.archive_limits import ArchiveLimits
 from locktender.integrations.sources.errors import ArchiveRefused, DigestMismatch, SourceUnavailable
 from locktender.integrations.sources.packing import stays_inside
-from locktender.integrations.templates.threads import in_thread
 
 _NORMAL = ArchiveLimits()
 _LONGEST_NAME = 1_024

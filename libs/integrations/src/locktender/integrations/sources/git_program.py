@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from locktender.contracts.kernel.errors import LocktenderError
-from locktender.integrations.templates.tools import Ran, TooMuchOutput, run
+from locktender.integrations.machine.programs import Ran, TooMuchOutput, run
 
 _MOST_OUTPUT = 8 * 1_048_576
 _BLOCK = 512

@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from locktender.integrations.machine.threads import in_thread
 from locktender.integrations.sources.archive_limits import ArchiveLimits
 from locktender.integrations.sources.errors import ArchiveRefused, SourceUnavailable
 from locktender.integrations.sources.working_tree import files_of
-from locktender.integrations.templates.threads import in_thread
 
 LEFT_OUT: Final = (
     ".git",

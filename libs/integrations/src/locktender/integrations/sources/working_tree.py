@@ -5,8 +5,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from locktender.integrations.machine.programs import TooMuchOutput, run
 from locktender.integrations.sources.errors import SourceRefused, SourceUnavailable
-from locktender.integrations.templates.tools import TooMuchOutput, run
 
 _SECONDS = 30.0
 _MOST_OUTPUT = 16 * 1_048_576

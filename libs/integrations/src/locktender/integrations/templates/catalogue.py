@@ -5,12 +5,12 @@ from pathlib import Path
 
 from locktender.contracts.kernel.clock import Clock
 from locktender.contracts.kernel.errors import Unavailable
+from locktender.integrations.machine.threads import in_thread
 from locktender.integrations.templates.catalogue_settings import CatalogueSettings
 from locktender.integrations.templates.faults import TemplateFault
 from locktender.integrations.templates.git_catalogue import GitCatalogue
 from locktender.integrations.templates.shelf import Catalogue, EmptyCatalogue, Entry, OneShelf, Shelf
 from locktender.integrations.templates.shelving import Known, shelved
-from locktender.integrations.templates.threads import in_thread
 
 __all__ = [
     "Catalogue",

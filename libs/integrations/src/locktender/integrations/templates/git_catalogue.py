@@ -7,12 +7,12 @@ from functools import partial
 
 from locktender.contracts.kernel.clock import Clock
 from locktender.contracts.kernel.errors import Unavailable
+from locktender.integrations.machine.threads import in_thread
 from locktender.integrations.templates.catalogue_settings import CatalogueSettings
 from locktender.integrations.templates.faults import TemplateFault
 from locktender.integrations.templates.git_checkout import Unchanged, checkout
 from locktender.integrations.templates.shelf import OneShelf, Shelf
 from locktender.integrations.templates.shelving import Known, shelved
-from locktender.integrations.templates.threads import in_thread
 
 _PATIENCE_SECONDS = 10.0
 

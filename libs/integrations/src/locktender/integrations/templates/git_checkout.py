@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from locktender.contracts.kernel.errors import Unavailable
+from locktender.integrations.machine.folder import private_folder
 from locktender.integrations.sources.git_program import Failure, Git, GitFailed
 from locktender.integrations.templates.catalogue_settings import CatalogueSettings
-from locktender.integrations.templates.folder import private_folder
 
 _COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _MOST_LISTED = 20_000

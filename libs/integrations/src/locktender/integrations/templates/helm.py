@@ -7,12 +7,12 @@ from pathlib import Path
 
 from locktender.integrations.kube.faults import shown
 from locktender.integrations.kube.json_value import JsonObject, as_object, as_text
+from locktender.integrations.machine.folder import private_folder
+from locktender.integrations.machine.programs import Ran, TooMuchOutput, run
+from locktender.integrations.machine.threads import in_thread
 from locktender.integrations.templates.chart import as_values
 from locktender.integrations.templates.faults import TemplateFault
-from locktender.integrations.templates.folder import private_folder
 from locktender.integrations.templates.output import MOST_BYTES, read_output
-from locktender.integrations.templates.threads import in_thread
-from locktender.integrations.templates.tools import Ran, TooMuchOutput, run
 
 _WORD = 4
 _HOOK = "helm.sh/hook"

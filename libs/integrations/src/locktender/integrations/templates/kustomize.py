@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from locktender.integrations.kube.json_value import JsonObject
+from locktender.integrations.machine.folder import private_folder
+from locktender.integrations.machine.programs import Ran, TooMuchOutput, run
+from locktender.integrations.machine.threads import in_thread
 from locktender.integrations.templates.faults import TemplateFault
-from locktender.integrations.templates.folder import private_folder
 from locktender.integrations.templates.kustomization import sealed
 from locktender.integrations.templates.output import MOST_BYTES, read_output
-from locktender.integrations.templates.threads import in_thread
-from locktender.integrations.templates.tools import Ran, TooMuchOutput, run
 
 _EMPTY = "empty"
 # Nothing listens on this port. Whatever would ask the network after all, asks there.

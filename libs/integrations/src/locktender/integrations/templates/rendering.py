@@ -8,6 +8,7 @@ from typing import Protocol, assert_never
 from locktender.contracts.kernel.clock import Clock
 from locktender.contracts.kernel.sensitive import is_sensitive_name
 from locktender.integrations.kube.json_value import JsonObject
+from locktender.integrations.machine.threads import in_thread
 from locktender.integrations.templates import helm, kustomize
 from locktender.integrations.templates.expression import Scope
 from locktender.integrations.templates.faults import TemplateFault
@@ -22,7 +23,6 @@ from locktender.integrations.templates.package import (
 )
 from locktender.integrations.templates.render import Allocated, Rendered, allocated, render
 from locktender.integrations.templates.template import APP_NAME
-from locktender.integrations.templates.threads import in_thread
 from locktender.integrations.templates.tools import Tools, found_tools
 from locktender.integrations.templates.worth import complete, drawn
 

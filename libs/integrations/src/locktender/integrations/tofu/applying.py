@@ -72,6 +72,9 @@ async def apply(bench: Bench) -> Done:
 async def run_script(bench: Bench) -> Done:
     """Run the user's script in the directory of the configuration. The log shows its trace, not its text.
 
+    The script is a file that only the user of the runner can read, outside of the checkout: what is in the arguments
+    of a process, everybody on the machine can read.
+
     Raises:
         SourceUnusable: the run has no script.
         CommandFailed: it did not end with exit code 0.
@@ -80,8 +83,9 @@ async def run_script(bench: Bench) -> Done:
     if script is None:
         raise SourceUnusable("the run has no script; create it again")
     await bench.start()
-    argv = arguments.raw(bench.means.shell, script.get_secret_value())
-    code = await bench.streamed(argv, shown=[*argv[:-1], "..."], whole_group=True)
+    await asyncio.to_thread(_write_private, bench.place.script_file, script.get_secret_value().encode())
+    argv = arguments.raw(bench.means.shell, str(bench.place.script_file))
+    code = await bench.streamed(argv, shown=[*argv[:-1], "script"], whole_group=True)
     # A script that was asked to stop may well end with 0, and has not done what it was for.
     if code != 0 or bench.halt.stopping.is_set():
         raise CommandFailed("the script", code)

@@ -70,9 +70,9 @@ def apply(engine: Engine, plan_file: str) -> list[str]:
     return [engine.path, "apply", "-input=false", "-no-color", f"-lock-timeout={_LOCK_SECONDS}s", plan_file]
 
 
-def raw(shell: str, script: str) -> list[str]:
-    """A script of the user, traced. It can be read in the list of processes while it runs."""
-    return [shell, "-x", "-c", script]
+def raw(shell: str, script_file: str) -> list[str]:
+    """A script of the user, traced. Its text stays in the file."""
+    return [shell, "-x", script_file]
 
 
 def _of_mode(mode: RunMode) -> list[str]:

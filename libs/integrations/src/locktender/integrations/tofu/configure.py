@@ -5,6 +5,7 @@ engine writes down of its backend holds none either.
 """
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -77,13 +78,14 @@ def environment_of(
 
     The stack's own values win over the base, and lose to what keeps a run in its place: backend, data directory,
     automation. The values of input variables are HCL or JSON for every type but string, as the engine reads them.
+    Identity tokens that belong into files are named by their paths; `write_tokens` puts the files there.
 
     Raises:
         UnsafeVariable: a name or a value that no process can be given, or a name that is ours.
     """
-    revealed = {name: value.get_secret_value() for name, value in secrets.environment.items()}
-    own = _checked({**context.environment, **revealed})
-    inputs = {**context.variables, **{name: value.get_secret_value() for name, value in secrets.variables.items()}}
+    files = {name: str(place.tokens / name) for name in secrets.token_files}
+    own = _checked({**context.environment, **_revealed(secrets.environment), **_revealed(secrets.tokens), **files})
+    inputs = {**context.variables, **_revealed(secrets.variables)}
     return {
         **_base(settings, place),
         **own,
@@ -96,6 +98,17 @@ def environment_of(
 def base_environment(settings: EngineSettings, place: Workplace) -> dict[str, str]:
     """The environment of a command that needs nothing of a stack."""
     return {**_base(settings, place), **_contained(settings, place)}
+
+
+def write_tokens(secrets: RunSecrets, place: Workplace) -> None:
+    """Put the identity tokens that belong into files there, readable by the user of the runner alone.
+
+    Only for names that `environment_of` has accepted: they are names of files here.
+    """
+    for name, token in secrets.token_files.items():
+        handle = os.open(place.tokens / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(token.get_secret_value())
 
 
 def _base(settings: EngineSettings, place: Workplace) -> dict[str, str]:
@@ -136,6 +149,10 @@ def _backend(context: RunContext, access: StateAccess) -> dict[str, str]:
         "TF_HTTP_RETRY_WAIT_MIN": "1",
         "TF_HTTP_RETRY_WAIT_MAX": "5",
     }
+
+
+def _revealed(secrets: Mapping[str, SecretStr]) -> dict[str, str]:
+    return {name: value.get_secret_value() for name, value in secrets.items()}
 
 
 def _inputs(variables: Mapping[str, str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from locktender.contracts.stacks.vocabulary import CancellationReason, RunFailur
 from locktender.contracts.stacks.wire import Done, LeaseGone, Outcome, RunContext, RunFailure, RunPort, RunSecrets
 from locktender.integrations.tofu.applying import apply, run_script
 from locktender.integrations.tofu.bench import Bench, ExecutionMeans
-from locktender.integrations.tofu.configure import StateAccess, base_environment, environment_of
+from locktender.integrations.tofu.configure import StateAccess, base_environment, environment_of, write_tokens
 from locktender.integrations.tofu.engine import Engine, find_engine
 from locktender.integrations.tofu.failures import CommandFailed, Halted, ProcessesLeft, SourceUnusable, TofuError
 from locktender.integrations.tofu.halting import Halt, HaltReason, watch
@@ -76,6 +76,7 @@ async def _reported(
         async with workplace(means.work_root, mark) as place:
             access = StateAccess(user=str(context.run_id), password=token)
             environment = environment_of(context, secrets, access, means.engines, place)
+            write_tokens(secrets, place)
             engine = await _engine(context, means, place, mark, halt)
             directory = await _checked_out(context, secrets, means, place, halt)
             bench = Bench(context, secrets, port, means, mark, halt, log, place, directory, engine, environment)

@@ -10,6 +10,7 @@ TofuError
 ├── SourceUnusable          what was checked out has no such directory
 ├── PlanMismatch            what was confirmed is not what is there now
 ├── PlanNotKept             the plan file could not be stored
+├── TokenKept               the plan file holds an identity token
 ├── ArtifactUnavailable     the plan file could not be fetched
 ├── CommandFailed           the engine, or the script, exited with an error
 ├── CommandUnstartable      the system refused to start the command
@@ -73,6 +74,17 @@ class UnsafeVariable(TofuError):
 
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f"the variable {name!r} {why}")
+        self.name = name
+
+
+class TokenKept(TofuError):
+    """The plan was thrown away."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the plan would keep the identity token {name}; declare its variable `ephemeral = true`"
+            " (Terraform 1.10, OpenTofu 1.11), and use tokens for providers alone"
+        )
         self.name = name
 
 

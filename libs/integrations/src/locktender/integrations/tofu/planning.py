@@ -19,6 +19,7 @@ from locktender.integrations.tofu import arguments
 from locktender.integrations.tofu.analysis import analyse_plan, failed_summary
 from locktender.integrations.tofu.bench import Bench, StateStamp
 from locktender.integrations.tofu.failures import CommandFailed, Halted, PlanNotKept, ProcessesLeft, TofuError
+from locktender.integrations.tofu.kept_tokens import check_plan
 
 _NO_CHANGES = 0
 _CHANGES = 2
@@ -35,6 +36,7 @@ async def plan(bench: Bench) -> Done:
         BackendBypassed: nothing was planned.
         CommandFailed: the engine could not plan.
         PlanNotKept: there are changes, and their plan could not be stored.
+        TokenKept: the plan holds an identity token. Nothing of it was stored.
     """
     context = bench.context
     argv = arguments.plan(bench.engine, context.mode, context.narrowing, str(bench.place.plan_file))
@@ -44,10 +46,11 @@ async def plan(bench: Bench) -> Done:
     code = await bench.streamed(argv)
     if code not in {_NO_CHANGES, _CHANGES}:
         raise CommandFailed(bench.named(argv), code)
+    planned = await asyncio.to_thread(bench.place.plan_file.read_bytes)
+    await check_plan(bench, planned)
     has_changes = code == _CHANGES
     summary, analysis = await _described(bench, has_changes=has_changes)
     await bench.halt.unless_stopped(_upload_description(bench, summary, analysis))
-    planned = await asyncio.to_thread(bench.place.plan_file.read_bytes)
     if has_changes:
         await bench.halt.unless_stopped(_upload_plan(bench, planned))
     return Done(

@@ -4,15 +4,14 @@ import asyncio
 import fcntl
 import os
 import secrets
-import shutil
-import stat
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from locktender.integrations.tofu.leftovers import Mark, kill_all
+from locktender.integrations.tofu.warden import remove
+from locktender.integrations.tofu.warding import warded
 
 _LOCK = ".lock"
 _RANDOM = 6
@@ -47,9 +46,19 @@ class Workplace:
         return self.root / "tmp"
 
     @property
+    def tokens(self) -> Path:
+        """The identity tokens of the run, each in a file."""
+        return self.root / "tokens"
+
+    @property
     def plan_file(self) -> Path:
         """The plan. It holds sensitive values in clear."""
         return self.root / "plan.tfplan"
+
+    @property
+    def script_file(self) -> Path:
+        """The script of a raw command. It may hold secrets in clear."""
+        return self.root / "script"
 
     @property
     def empty_config(self) -> Path:
@@ -61,19 +70,23 @@ class Workplace:
 async def workplace(root: Path, mark: Mark) -> AsyncGenerator[Workplace]:
     """A fresh workplace below `root`, removed at the end whatever happens.
 
-    It is locked as long as this process lives, so that `sweep` knows whose owner is dead.
+    It is locked as long as this process lives, so that `sweep` knows whose owner is dead, and a warden clears up
+    should this process die.
     """
     # Short, because providers put their sockets into the temporary directory, and the path of one has 107 bytes.
     name = secrets.token_hex(_RANDOM)
-    place = Workplace(root / name)
-    held = _taken(root / f"{name}{_LOCK}", mark)
+    place, lock = Workplace(root / name), root / f"{name}{_LOCK}"
+    held = _taken(lock, mark)
     try:
-        _furnish(place)
-        yield place
+        async with warded(place.root, lock, held, mark):
+            try:
+                _furnish(place)
+                yield place
+            finally:
+                await asyncio.to_thread(remove, str(place.root))
     finally:
-        await asyncio.to_thread(_remove, place.root)
         with suppress(OSError):
-            (root / f"{name}{_LOCK}").unlink()
+            lock.unlink()
         os.close(held)
 
 
@@ -96,7 +109,7 @@ async def sweep(root: Path) -> int:
             # A mark that was never written is one of a run that had not started anything.
             if run and epoch.isdigit():
                 await kill_all(Mark(run, int(epoch)))
-            await asyncio.to_thread(_remove, root / name)
+            await asyncio.to_thread(remove, str(root / name))
             (root / f"{name}{_LOCK}").unlink(missing_ok=True)
             swept += 1
         finally:
@@ -114,7 +127,7 @@ def _taken(lock: Path, mark: Mark) -> int:
 
 
 def _furnish(place: Workplace) -> None:
-    for directory in (place.root, place.source, place.data, place.home, place.temporary):
+    for directory in (place.root, place.source, place.data, place.home, place.temporary, place.tokens):
         directory.mkdir(mode=_PRIVATE)
     place.empty_config.touch(mode=0o600)
 
@@ -134,16 +147,3 @@ def _held(path: Path) -> int | None:
         os.close(handle)
         return None
     return handle
-
-
-def _remove(directory: Path) -> None:
-    # What cannot be removed now is removed by a later sweep.
-    with suppress(OSError):
-        shutil.rmtree(directory, onerror=_after_unlocking)
-
-
-def _after_unlocking(remove: Callable[..., Any], path: str, _fault: object) -> None:
-    """Some tools leave directories in which nothing may be removed."""
-    Path(path).parent.chmod(stat.S_IRWXU)
-    if remove is os.unlink or remove is os.rmdir:
-        remove(path)

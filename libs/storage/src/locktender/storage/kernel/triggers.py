@@ -1,5 +1,6 @@
 """The second guard: a trigger that knows the transition table, so that not even psql can take an illegal edge."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TypeVar
 
@@ -13,8 +14,11 @@ ILLEGAL_EDGE, STALE_EPOCH, FINAL_ROW = "LT001", "LT002", "LT003"
 """The SQLSTATEs with which the trigger refuses."""
 
 
-def guard_trigger(machine: Machine[S]) -> list[str]:
-    """The statements that (re)create the trigger of one machine's table, which bears the machine's name."""
+def guard_trigger(machine: Machine[S], columns: Sequence[str] = ()) -> list[str]:
+    """The statements that (re)create the trigger of one machine's table, which bears the machine's name.
+
+    Where `columns` are given, a write to none of them is let through, also to a row that is final.
+    """
     table = f"{SCHEMA}.{machine.name}"
     edges = ", ".join(
         f"('{source}', '{target}')"
@@ -38,7 +42,8 @@ begin
 end $$;"""
     starts = f"""create trigger {machine.name}_starts before insert on {table} for each row
   when (new.status <> '{machine.initial}') execute function {table}_guard();"""
-    moves = f"""create trigger {machine.name}_moves before update on {table} for each row
+    update = f"update of {', '.join(columns)}" if columns else "update"
+    moves = f"""create trigger {machine.name}_moves before {update} on {table} for each row
   when (old.status <> new.status{_older_epoch(machine)}
     or old.status in ({quoted(machine.terminal)})) execute function {table}_guard();"""
     return [function, starts, moves]

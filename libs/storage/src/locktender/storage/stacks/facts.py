@@ -5,7 +5,8 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, FromClause, Lateral, and_, select, true
 from sqlalchemy.sql.selectable import NamedFromClause
 
-from locktender.storage.stacks.tables import stack, stack_deployment, stack_run, stack_runner_group
+from locktender.storage.stacks.pool_tables import stack_runner_group
+from locktender.storage.stacks.tables import stack, stack_deployment, stack_run
 
 _r = stack_run.c
 _RUN: Final = (

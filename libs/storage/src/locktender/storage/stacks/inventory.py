@@ -3,7 +3,7 @@
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import BigInteger, ColumnElement, Text, Uuid, or_, select, true
+from sqlalchemy import BigInteger, ColumnElement, Select, Text, Uuid, or_, select, true
 
 from locktender.contracts.stacks.flow import RunStatus
 from locktender.contracts.stacks.inventory import TELLS_GRAPH, TELLS_STATE
@@ -25,18 +25,34 @@ _named: Final = (
 _succeeded: Final = _r.status == constant(RunStatus.SUCCESS.value)
 _touched: Final = or_(_succeeded, _r.mode == constant(RunMode.APPLY.value))
 """An apply that ended otherwise has changed what there is all the same."""
+_STATE: Final = (_touched,)
+_GRAPH: Final = (_succeeded, in_states(_d.origin, TELLS_GRAPH))
 
 
-def _newest(name: str, *conditions: ColumnElement[bool]) -> Statement:
-    told = (
-        select(_r.id, _r.mode, _r.completed_at, _r.binding, _d.number, _d.commit_sha)
+def _few(
+    stack_id: ColumnElement[Any], conditions: tuple[ColumnElement[bool], ...], *columns: ColumnElement[Any]
+) -> Select[*tuple[Any, ...]]:
+    """The runs of a stack that are looked at, newest first."""
+    return (
+        select(*columns)
+        .select_from(stack_run)
         .join(stack_deployment, _d.id == _r.deployment_id)
-        .where(_r.stack_id == _s.id, _r.analysed, _r.completed_at.is_not(None), in_states(_d.mode, TELLS_STATE))
+        .where(_r.stack_id == stack_id, _r.analysed, _r.completed_at.is_not(None), in_states(_d.mode, TELLS_STATE))
         .where(*conditions)
         .order_by(_r.completed_at.desc())
         .limit(NEXT_FEW)
-        .lateral("told")
+        .correlate_except(stack_run, stack_deployment)
     )
+
+
+def read_from(run_id: ColumnElement[Any], stack_id: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether the inventory of the stack may be read from this run now."""
+    return or_(run_id.in_(_few(stack_id, _STATE, _r.id)), run_id.in_(_few(stack_id, _GRAPH, _r.id)))
+
+
+def _newest(name: str, conditions: tuple[ColumnElement[bool], ...]) -> Statement:
+    shown = (_r.id, _r.mode, _r.completed_at, _r.binding, _d.number, _d.commit_sha)
+    told = _few(_s.id, conditions, *shown).lateral("told")
     written = (
         select(_v.created_at)
         .where(_v.stack_id == _s.id)
@@ -56,15 +72,18 @@ def _newest(name: str, *conditions: ColumnElement[bool]) -> Statement:
     )
 
 
-TOLD_STATE: Final = _newest("stack_run.told_state", _touched)
-TOLD_GRAPH: Final = _newest("stack_run.told_graph", _succeeded, in_states(_d.origin, TELLS_GRAPH))
+TOLD_STATE: Final = _newest("stack_run.told_state", _STATE)
+TOLD_GRAPH: Final = _newest("stack_run.told_graph", _GRAPH)
 _RUN: Final = Statement(
     "stack_run.told",
-    select(_r.id, _r.workspace, _r.stack_id, _r.analysed, _r.summary)
+    select(
+        _r.id, _r.workspace, _r.stack_id, _r.analysed, _r.summary, _r.artifacts_removed_at,
+        _d.completed_at.label("ended_at"),
+    )
     .join(stack_deployment, _d.id == _r.deployment_id)
     .join(stack, _s.id == _r.stack_id)
     .where(_r.id == parameter("id", Uuid()), _d.number == parameter("number", BigInteger()), *_named),
-)
+)  # fmt: skip
 
 
 async def told_state(database: Database, workspace: str, name: str) -> list[Row]:
@@ -81,5 +100,5 @@ async def told_graph(database: Database, workspace: str, name: str) -> list[Row]
 
 
 async def told_run(database: Database, workspace: str, name: str, number: int, run_id: UUID) -> Row | None:
-    """A run, where it belongs to this deployment of this stack, and whether it left an analysis."""
+    """A run, where it belongs to this deployment of this stack; whether it left an analysis, and still has it."""
     return await database.fetch_one(_RUN, workspace=workspace, name=name, number=number, id=run_id)

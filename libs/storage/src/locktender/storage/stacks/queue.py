@@ -24,7 +24,8 @@ from locktender.storage.kernel.database import Database, Row
 from locktender.storage.kernel.fencing import in_states
 from locktender.storage.kernel.statement import Statement, constant, parameter
 from locktender.storage.stacks.facts import ENTRY_COLUMNS, OWN, entries
-from locktender.storage.stacks.tables import stack_deployment, stack_run, stack_runner_group
+from locktender.storage.stacks.pool_tables import stack_runner_group
+from locktender.storage.stacks.tables import stack_deployment, stack_run
 
 FARTHEST: Final = 5000
 """Runs whose places are told: the first ones, all groups together."""

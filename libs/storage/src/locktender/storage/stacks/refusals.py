@@ -41,3 +41,7 @@ class NotAssigned(CommandRefused):
 
 class GroupInUse(CommandRefused):
     """A stack sends its runs to the group, or one of its runners is at work."""
+
+
+class TokenKept(CommandRefused):
+    """The group keeps an old token already, and has no place for another."""

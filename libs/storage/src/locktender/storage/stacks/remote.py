@@ -25,8 +25,9 @@ from locktender.storage.stacks.assign import AcceptedRun, accept, assign
 from locktender.storage.stacks.complete import Ended, end_unfinished
 from locktender.storage.stacks.groups import AT_WORK, works
 from locktender.storage.stacks.held import held_run
+from locktender.storage.stacks.pool_tables import stack_runner, stack_runner_group
 from locktender.storage.stacks.refusals import NotAssigned
-from locktender.storage.stacks.tables import stack_run, stack_runner, stack_runner_group
+from locktender.storage.stacks.tables import stack_run
 from locktender.storage.stacks.told import Told
 
 _g, _w, _r = stack_runner_group.c, stack_runner.c, stack_run.c

@@ -5,15 +5,15 @@ from collections.abc import Callable, Mapping
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import Uuid, select
+from sqlalchemy import Text, Uuid, cast, select
 
 from locktender.contracts.kernel.ids import new_id
 from locktender.contracts.stacks.flow import STACK_DEPLOYMENT, DeploymentStatus
 from locktender.contracts.stacks.vocabulary import DeploymentMode, Origin
 from locktender.contracts.stacks.wire import Narrowing
 from locktender.storage.kernel.clock import db_now, seconds
-from locktender.storage.kernel.database import Row, Transaction
-from locktender.storage.kernel.statement import Statement, parameter
+from locktender.storage.kernel.database import Database, Row, Transaction
+from locktender.storage.kernel.statement import Statement, constant, parameter
 from locktender.storage.stacks.create import NewDeployment, create
 from locktender.storage.stacks.held import held_deployment
 from locktender.storage.stacks.refusals import NotRetryable
@@ -44,6 +44,19 @@ _FIRST_RUN = Statement(
     .order_by(_r.created_at, _r.id)
     .limit(1),
 )
+
+
+_ARCHIVE = Statement(
+    "stack_deployment.archive",
+    select(
+        _d.stack_id.label("id"), _d.workspace, cast(_d.source.op("->>")(constant("sha256")), Text).label("sha256")
+    ).where(_d.id == parameter("id", Uuid()), _d.source.op("->>")(constant("kind")) == constant("archive")),
+)
+
+
+async def archive_of(database: Database, deployment_id: UUID) -> Row | None:
+    """The archive that a deployment is of: its `sha256`, `workspace`, and the `id` of its stack. None: no archive."""
+    return await database.fetch_one(_ARCHIVE, id=deployment_id)
 
 
 async def retry(

@@ -18,8 +18,8 @@ _plan = stack_run.alias("plan_run")
 _CONTEXT = Statement(
     "stack_run.context",
     select(
-        _s.name.label("stack_name"), _s.engine, _s.git_token, _d.number, _d.source, _d.commit_sha, _d.raw_script,
-        _plan.c.binding.label("planned"),
+        _s.name.label("stack_name"), _s.project, _s.engine, _s.git_token, _d.number, _d.source, _d.commit_sha,
+        _d.raw_script, _plan.c.binding.label("planned"),
     )
     .select_from(stack_run)
     .join(stack, _s.id == _r.stack_id)

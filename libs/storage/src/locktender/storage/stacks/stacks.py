@@ -212,7 +212,7 @@ async def trust_stack(tx: Transaction, stack_id: UUID, trace: Mapping[str, str])
 
 
 async def delete_stack(tx: Transaction, stack_id: UUID, trace: Mapping[str, str]) -> Row:
-    """Forget a stack with its variables and its token. Its name is free; its record and its states stay.
+    """Forget a stack with its variables and its token. Its name is free, its record stays, its states do for a while.
 
     Raises:
         NotFound: there is no such stack, or it was deleted.

@@ -21,9 +21,10 @@ from locktender.storage.stacks import transitions
 from locktender.storage.stacks.complete import end_unfinished
 from locktender.storage.stacks.groups import works
 from locktender.storage.stacks.lane import advance
+from locktender.storage.stacks.pool_tables import stack_runner
 from locktender.storage.stacks.skip import end_skipped
 from locktender.storage.stacks.sweeping import Due, Facts, RowSweep
-from locktender.storage.stacks.tables import RUNS, stack, stack_deployment, stack_run, stack_runner
+from locktender.storage.stacks.tables import RUNS, stack, stack_deployment, stack_run
 from locktender.storage.stacks.told import Told
 
 ACTOR = "reaper"

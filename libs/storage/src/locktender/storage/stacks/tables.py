@@ -1,5 +1,7 @@
 """The rows of the stacks context."""
 
+from typing import Final
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -32,9 +34,7 @@ from locktender.storage.kernel.clock import SCHEMA
 from locktender.storage.kernel.events import Aggregate
 from locktender.storage.kernel.tables import lease_columns, machine_checks, metadata, quoted, stamp
 
-_NOTHING = text("'[]'")
-_ZERO = text("0")
-_NO = text("false")
+_NOTHING, _ZERO, _NO = text("'[]'"), text("0"), text("false")
 
 stack = Table(
     "stack",
@@ -111,10 +111,10 @@ stack_variable = Table(
     Column("sealed", LargeBinary),
     Column("updated_by", Text, nullable=False),
     stamp("updated_at", required=True),
-    CheckConstraint("kind in ('variable', 'environment')", name="kind_known"),
+    CheckConstraint("kind in ('variable', 'environment', 'token', 'token-file')", name="kind_known"),
     CheckConstraint("(value is null) <> (sealed is null)", name="plain_or_sealed"),
 )
-"""What runs of a stack are given. A sensitive value is stored encrypted alone."""
+"""What runs of a stack are given. A sensitive value is stored encrypted alone; of a token, its audience is stored."""
 
 stack_deployment = Table(
     "stack_deployment",
@@ -261,9 +261,7 @@ stack_run = Table(
     Column("runner_group", Text, nullable=False),
     Column("labels", JSONB, nullable=False, server_default=_NOTHING),
     Column("state_locked", Boolean, nullable=False),
-    Column("targets", JSONB, nullable=False, server_default=_NOTHING),
-    Column("excludes", JSONB, nullable=False, server_default=_NOTHING),
-    Column("replaces", JSONB, nullable=False, server_default=_NOTHING),
+    *(Column(name, JSONB, nullable=False, server_default=_NOTHING) for name in ("targets", "excludes", "replaces")),
     Column("plan_run_id", Uuid),
     stamp("prioritized_at"),
     stamp("first_pending_at"),
@@ -282,9 +280,12 @@ stack_run = Table(
     Column("binding", JSONB),
     Column("analysed", Boolean, nullable=False, server_default=_NO),
     Column("log_end", BigInteger, nullable=False, server_default=_ZERO),
+    Column("log_cut", Boolean, nullable=False, server_default=_NO),
     Column("exit_code", Integer),
     Column("cancellation_reason", Text),
     Column("failure", JSONB),
+    stamp("plan_removed_at"),
+    stamp("artifacts_removed_at"),
     stamp("started_at"),
     stamp("completed_at"),
     stamp("created_at", required=True),
@@ -319,6 +320,13 @@ Index(
 Index("ix_stack_run_assigned", _r.assigned_expires_at, postgresql_where=_r.status == RunStatus.ASSIGNED)
 Index("ix_stack_run_expiring", _r.lease_expires_at, postgresql_where=_r.status.in_(in_order(STACK_RUN.leased)))
 Index("ix_stack_run_analysed", _r.stack_id, _r.completed_at.desc(), postgresql_where=_r.analysed)
+_ended_run = _r.status.in_(in_order(STACK_RUN.terminal))
+_plans = _r.mode.in_([mode.value for mode in RunMode if mode.is_plan_style])
+Index("ix_stack_run_planned", _r.created_at, _r.id, postgresql_where=_r.plan_removed_at.is_(None) & _plans & _ended_run)
+Index("ix_stack_run_recorded", _r.created_at, _r.id, postgresql_where=_r.artifacts_removed_at.is_(None) & _ended_run)
+
+RUN_FINAL: Final = tuple(each.name for each in _r if each.name not in {"plan_removed_at", "artifacts_removed_at"})
+"""What stays as it is once a run has ended. That its files were removed is noted later."""
 
 RUNS = Aggregate(name="stack_run", context="stacks", table=stack_run, events=stack_event, subject="deployment_id")
 """Runs tell nothing themselves: what happens to one is told by its deployment, in the same transaction."""
@@ -344,43 +352,3 @@ stack_state = Table(
 """Every version of a state. The bytes are in the object store, encrypted."""
 
 Index("ix_stack_state_versions", stack_state.c.stack_id, stack_state.c.created_at.desc(), stack_state.c.id.desc())
-
-stack_runner_group = Table(
-    "stack_runner_group",
-    metadata,
-    Column("id", Uuid, primary_key=True),
-    Column("workspace", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("labels", JSONB, nullable=False, server_default=_NOTHING),
-    Column("token_hash", LargeBinary, nullable=False),
-    Column("capacity", Integer, nullable=False),
-    Column("last_dispatch_error", JSONB),
-    Column("created_by", Text, nullable=False),
-    stamp("created_at", required=True),
-    stamp("updated_at", required=True),
-    CheckConstraint("capacity > 0", name="capacity_counts"),
-    CheckConstraint("name <> 'default'", name="default_is_ours"),
-)
-"""A pool of remote runners. The group `default` is our runner service, and has no row."""
-
-Index("uq_stack_runner_group_name", stack_runner_group.c.workspace, stack_runner_group.c.name, unique=True)
-Index("uq_stack_runner_group_token", stack_runner_group.c.token_hash, unique=True)
-
-stack_runner = Table(
-    "stack_runner",
-    metadata,
-    Column("id", Uuid, primary_key=True),
-    Column("group_id", Uuid, ForeignKey(stack_runner_group.c.id, ondelete="CASCADE"), nullable=False),
-    Column("name", Text, nullable=False),
-    Column("status", Text, nullable=False),
-    Column("run_id", Uuid),
-    Column("assignment_hash", LargeBinary),
-    stamp("last_seen_at", required=True),
-    stamp("created_at", required=True),
-    CheckConstraint("status in ('not-ready', 'ready')", name="status_known"),
-)
-"""A remote runner. `not-ready`: a stub, made when a run was promised to it, until it takes the run over."""
-
-Index("ix_stack_runner_of_group", stack_runner.c.group_id, stack_runner.c.created_at)
-Index("ix_stack_runner_seen", stack_runner.c.last_seen_at)
-Index("uq_stack_runner_run", stack_runner.c.run_id, unique=True, postgresql_where=stack_runner.c.run_id.is_not(None))

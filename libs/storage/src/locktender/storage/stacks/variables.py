@@ -1,11 +1,11 @@
 """The values that runs of a stack are given: set and removed, each time told as a change of the stack."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import LargeBinary, Text, Uuid, delete, func, select
+from sqlalchemy import ARRAY, LargeBinary, Text, Uuid, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from locktender.contracts.kernel.errors import LocktenderError, NotFound
@@ -43,6 +43,12 @@ _SET = Statement(
 )
 _REMOVE = Statement("stack_variable.remove", delete(stack_variable).where(*_key).returning(_v.name))
 _COUNT = Statement("stack_variable.count", select(func.count().label("number")).where(_v.stack_id == _stack_id))
+_RIVAL = Statement(
+    "stack_variable.rival",
+    select(_v.kind, _v.name)
+    .where(_v.stack_id == _stack_id, _v.kind + "/" + _v.name == func.any(parameter("rivals", ARRAY(Text()))))
+    .limit(1),
+)
 _LIST = Statement(
     "stack_variable.list",
     select(*_SHOWN).where(_v.stack_id == _stack_id).order_by(_v.kind, _v.name).limit(MOST_VARIABLES),
@@ -56,6 +62,15 @@ class TooManyVariables(LocktenderError):
         super().__init__(f"a stack can have {MOST_VARIABLES} variables")
 
 
+class RivalVariable(LocktenderError):
+    """A variable of another kind would be given to runs in the same place."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(f"{name} is there as another kind, `{kind}`")
+        self.kind = kind
+        self.name = name
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """A value: plain or sealed, exactly one of the two."""
@@ -65,15 +80,29 @@ class Value:
 
 
 async def set_variable(
-    tx: Transaction, stack_id: UUID, kind: str, name: str, value: Value, *, by: str, trace: Mapping[str, str]
+    tx: Transaction,
+    stack_id: UUID,
+    kind: str,
+    name: str,
+    value: Value,
+    *,
+    by: str,
+    trace: Mapping[str, str],
+    rivals: Collection[tuple[str, str]] = (),
 ) -> Row:
     """Give a variable a value, whether it had one or not. Runs that were begun keep the old one.
 
+    `rivals` are the variables, by kind and name, that must not be there beside this one.
+
     Raises:
         NotFound: there is no such stack.
+        RivalVariable: there is a rival.
         TooManyVariables: there is no room for another one.
     """
     await locked(tx, stack_id)
+    rival = await tx.fetch_one(_RIVAL, stack_id=stack_id, rivals=["/".join(each) for each in rivals])
+    if rival is not None:
+        raise RivalVariable(rival["kind"], rival["name"])
     row = await tx.fetch_one(
         _SET, stack_id=stack_id, kind=kind, name=name, value=value.plain, sealed=value.sealed, updated_by=by
     )

@@ -73,6 +73,18 @@ CHECKS = (
         ),
     ),
     check(
+        "I04", "files of a run were removed, and its deployment has not ended",
+        _deployments(
+            and_(
+                _active,
+                exists().where(
+                    _r.deployment_id == _d.id,
+                    or_(_r.plan_removed_at.is_not(None), _r.artifacts_removed_at.is_not(None)),
+                ),
+            )
+        ),
+    ),
+    check(
         "I03", "a state was written under an epoch that its run never had",
         select(cast(_v.id, Text).label("subject"), func.concat(constant("epoch "), _v.epoch).label("detail"))
         .outerjoin(stack_run, _r.id == _v.run_id)

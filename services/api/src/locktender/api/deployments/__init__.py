@@ -1,0 +1,1 @@
+"""Deployment tasks: what is asked for, decided, read, followed and placed."""

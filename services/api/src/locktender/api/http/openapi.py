@@ -15,26 +15,6 @@ from pydantic.json_schema import models_json_schema
 from locktender.api.http.operations import JSON, Answer, Operation
 from locktender.api.http.problems import MEDIA_TYPE
 from locktender.api.parts import OPERATIONS, PARTS
-from locktender.contracts.deployments.canvas import PlaceCanvas
-from locktender.contracts.deployments.catalogue import (
-    RenderedTemplate,
-    RenderTemplate,
-    TemplateDetail,
-    TemplateList,
-)
-from locktender.contracts.deployments.flow import TaskStatus
-from locktender.contracts.deployments.inputs import SubmitInput
-from locktender.contracts.deployments.models import (
-    CreateTask,
-    EventPage,
-    Projection,
-    ProjectionList,
-    Snapshot,
-    TaskPage,
-)
-from locktender.contracts.deployments.plan import Plan, Preview
-from locktender.contracts.deployments.presentation import PresentationTable
-from locktender.contracts.deployments.redeploy import RedeployView, SourceView
 from locktender.contracts.kernel.ids import NAME_PATTERN
 from locktender.contracts.kernel.problems import Problem
 
@@ -44,7 +24,6 @@ _TEXT: Json = {"type": "string"}
 _OBJECT: Json = {"type": "object"}
 _BYTES: Json = {"type": "string", "format": "binary"}
 _NAME: Json = {"type": "string", "pattern": NAME_PATTERN, "maxLength": 63}
-_STATUSES: Json = {"type": "string", "enum": [status.value for status in TaskStatus]}
 
 
 def openapi_route() -> HTTPRouteHandler:
@@ -138,35 +117,14 @@ def _by_status(operation: Operation) -> dict[str, list[Problem]]:
 
 
 def _in_path(operation: Operation) -> list[str]:
-    names = {"{workspace}": "Workspace", "{taskId}": "TaskId", "{project}": "Project", "{template}": "Template"}
+    names = {"{workspace}": "Workspace"}
     names |= {place: component for part in PARTS for place, component in part.in_path.items()}
     return [component for place, component in names.items() if place in operation.path]
 
 
 def _schemas() -> Json:
-    _, made = models_json_schema(
-        [
-            (CreateTask, "validation"),
-            (Snapshot, "serialization"),
-            (TaskPage, "serialization"),
-            (EventPage, "serialization"),
-            (Plan, "serialization"),
-            (Preview, "serialization"),
-            (SubmitInput, "validation"),
-            (SourceView, "serialization"),
-            (RedeployView, "serialization"),
-            (TemplateList, "serialization"),
-            (TemplateDetail, "serialization"),
-            (RenderTemplate, "validation"),
-            (RenderedTemplate, "serialization"),
-            (Projection, "serialization"),
-            (ProjectionList, "serialization"),
-            (PlaceCanvas, "validation"),
-            (PresentationTable, "serialization"),
-            *(model for part in PARTS for model in part.models),
-        ],
-        ref_template="#/components/schemas/{model}",
-    )
+    models = [model for part in PARTS for model in part.models]
+    _, made = models_json_schema(models, ref_template="#/components/schemas/{model}")
     return made["$defs"] | {"Problem": _PROBLEM, "Alive": _ALIVE, "Ready": _READY}
 
 
@@ -185,36 +143,18 @@ def _given(place: str, name: str, schema: Json, description: str, **more: object
 
 _PARAMETERS: Json = {
     "Workspace": _given("path", "workspace", _NAME, "The tenant. One that is not yours does not exist for you."),
-    "TaskId": _given("path", "taskId", {"type": "string", "format": "uuid"}, "The task."),
-    "Project": _given("path", "project", _NAME, "A group of tasks in the workspace."),
-    "Template": _given(
-        "path", "template", {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$"},
-        "A name in the catalogue.",
-    ),
-    "Search": _given("query", "search", {"type": "string", "maxLength": 200}, "Only templates with all these words."),
     "IdempotencyKey": _given(
         "header", "Idempotency-Key", {"type": "string", "pattern": "^[\\x21-\\x7e]{1,255}$"},
         "The same key with the same request makes one task, however often it is sent.",
-    ),
-    "Client": _given(
-        "header", "Locktender-Client", {"type": "string", "default": "api"},
-        "Where the request comes from: `api`, `cli`, `ui` or `chat`; anything else counts as `api`.",
     ),
     "Traceparent": _given("header", "traceparent", _TEXT, "W3C trace context; it travels on with the task."),
     "LastEventId": _given(
         "header", "Last-Event-ID", _TEXT, "The last id that was received. One that is not ours is as good as none."
     ),
-    "Status": _given(
-        "query", "status", {"type": "array", "items": _STATUSES}, "Only tasks in these statuses.", explode=True
-    ),
     "InProject": _given("query", "project", _NAME, "Only tasks of this project."),
     "Cursor": _given("query", "cursor", _TEXT, "`nextCursor` of the page before, with the same filters."),
     "Limit": _given(
         "query", "limit", {"type": "integer", "minimum": 1, "maximum": 200, "default": 100}, "Entries at most."
-    ),
-    "After": _given(
-        "query", "after", {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0},
-        "The revision of the last event known. A page with fewer than `limit` events is the last one so far.",
     ),
 }  # fmt: skip
 

@@ -33,8 +33,12 @@ def stack_reading_handlers(
     tracing: Tracing,
     deadlines: StackDeadlines,
     schemes: Collection[str] = SCHEMES,
+    signs: bool = False,
 ) -> list[HTTPRouteHandler]:
-    """The routes, relative to the version prefix. `schemes`: what addresses of repositories may begin with."""
+    """The routes, relative to the version prefix.
+
+    `schemes`: what addresses of repositories may begin with. `signs`: whether runs can be given identity tokens.
+    """
     stacks = StackRoutes(
         gate=gate,
         commands=StackCommands(database=database, cipher=cipher, bus=bus, schemes=schemes),
@@ -44,7 +48,7 @@ def stack_reading_handlers(
     )
     variables = VariableRoutes(
         gate=gate,
-        variables=VariableCommands(database=database, cipher=cipher, bus=bus),
+        variables=VariableCommands(database=database, cipher=cipher, bus=bus, signs=signs),
         limits=limits,
         tracing=tracing,
     )

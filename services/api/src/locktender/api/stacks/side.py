@@ -20,6 +20,8 @@ from locktender.api.settings import ApiSettings
 from locktender.api.stacks.deploying.side import CommandSideGiven, command_routes
 from locktender.api.stacks.described import PARTS
 from locktender.api.stacks.gate import StackGate
+from locktender.api.stacks.identity.controller import identity_routes
+from locktender.api.stacks.identity.issuer import IdentityIssuer
 from locktender.api.stacks.inventory.analyses import Analyses
 from locktender.api.stacks.inventory.controller import InventoryRoutes
 from locktender.api.stacks.inventory.queries import InventoryQueries
@@ -35,19 +37,22 @@ from locktender.integrations.objects.cipher import Cipher
 from locktender.integrations.objects.keys import KeyRing
 from locktender.integrations.objects.store import ObjectStore
 from locktender.integrations.sources.git_remote import NORMAL
+from locktender.integrations.sources.reach import Reach
 from locktender.runtime.service import Service
 from locktender.storage.kernel.database import Database
 from locktender.storage.stacks.request_record import RequestRecord
 
 _REF_SECONDS = 20.0
 """For finding out what a branch stands for: somebody waits for the answer."""
+_VERSIONED = "/v1/"
 
 
 @dataclass(frozen=True, slots=True)
 class StackSide:
-    """The routes, and what ends their streams."""
+    """The routes below the version prefix, those at the root of the server, and what ends the streams."""
 
     handlers: list[HTTPRouteHandler]
+    at_root: list[HTTPRouteHandler]
     streams: tuple[WatchSide | LogTails, ...] = ()
 
     def close(self) -> None:
@@ -69,12 +74,16 @@ async def open_stacks(
         key: signs cursors and keys the digests of idempotent requests.
 
     Raises:
-        ValueError: the object store of the settings cannot be used.
+        ValueError: the object store of the settings cannot be used, or the keys of identity tokens cannot.
         Unavailable: its folder cannot be made.
     """
     settings = service.settings
+    identity = IdentityIssuer.of(settings.identity, settings.public_url, service.clock)
+    at_root = identity_routes(identity)
     if settings.objects.url is None or settings.objects.keys is None:
-        yield StackSide([_off(operation) for part in PARTS for operation in part.operations])
+        yield StackSide(
+            [_off(each) for part in PARTS for each in part.operations if each.path.startswith(_VERSIONED)], at_root
+        )
         return
     keys = KeyRing.parse(settings.objects.keys.get_secret_value())
     store = ObjectStore.open(settings.objects.url, keys, most_bytes=settings.stack_runs.largest)
@@ -84,6 +93,7 @@ async def open_stacks(
     shown = stack_reading_handlers(
         database=database, gate=gate, cipher=Cipher(keys), cursors=cursors, bus=service.bus, limits=settings.limits,
         tracing=tracing, deadlines=settings.stacks, schemes=settings.stack_git_schemes,
+        signs=identity is not None,
     )  # fmt: skip
     inventory = InventoryRoutes(gate=gate, queries=InventoryQueries(database, Analyses(store)))
     remote = remote_handlers(database, service.bus, gate, tracing, settings.stacks)
@@ -91,6 +101,7 @@ async def open_stacks(
         database=database, bus=service.bus, clock=service.clock, store=store, keys=keys, gate=gate, cursors=cursors,
         public_url=settings.public_url, deadlines=settings.stacks, tracing=tracing, limits=settings.stack_runs,
         heartbeat=settings.limits.heartbeat_seconds, most_streams=settings.limits.max_streams,
+        identity=identity,
     )  # fmt: skip
     watched = open_watching(
         database=database, bus=service.bus, clock=service.clock, gate=gate, reading=reading,
@@ -101,13 +112,16 @@ async def open_stacks(
             CommandSideGiven(
                 database=database, bus=service.bus, store=store, keys=keys, gate=gate, digests=Digests(key),
                 snapshots=reading.one, requests=RequestRecord(database), tell_ended=runs.tails.tell_ended,
-                git=replace(NORMAL, seconds=_REF_SECONDS, schemes=settings.stack_git_schemes),
+                git=replace(
+                    NORMAL, seconds=_REF_SECONDS, schemes=settings.stack_git_schemes,
+                    reach=Reach(settings.stack_git_hosts),
+                ),
                 room=Room(settings.stack_runs), tracing=tracing, archive_bytes=settings.stack_runs.archive_bytes,
                 body_seconds=settings.limits.body_seconds,
             )
         )  # fmt: skip
         routes = [*shown, *inventory.handlers(), *commands, *remote, *runs.handlers, *watching.handlers]
-        yield StackSide(routes, (runs.tails, watching))
+        yield StackSide(routes, at_root, (runs.tails, watching))
 
 
 def _off(operation: Operation) -> HTTPRouteHandler:
@@ -123,4 +137,4 @@ def _off(operation: Operation) -> HTTPRouteHandler:
 
 def _routed(path: str) -> str:
     """The address of an operation as the router wants it. What follows a parameter in its segment is not routed."""
-    return re.sub(r"\{(\w+)\}(?::[\w-]+)?", r"{\1:str}", path.removeprefix("/v1"))
+    return re.sub(r"\{(\w+)\}(?::[\w-]+)?", r"{\1:str}", path.removeprefix(_VERSIONED.rstrip("/")))

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from locktender.integrations.machine.threads import in_thread
 from locktender.integrations.templates.catalogue import Catalogue, Shelf
 from locktender.integrations.templates.package import Package, read_package
-from locktender.integrations.templates.threads import in_thread
 
 T = TypeVar("T")
 

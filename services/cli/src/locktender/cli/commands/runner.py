@@ -32,6 +32,9 @@ def runner(
     local_sources: Annotated[
         bool, typer.Option("--local-sources", help="Also check out file:// and http:// repositories.")
     ] = False,
+    git_hosts: Annotated[
+        str, typer.Option("--git-hosts", help="Hosts of repositories, as in git.example.com,*.example.org.")
+    ] = "*",
     as_json: JsonOption = False,
 ) -> None:
     """Carry out runs of stacks with tofu or terraform, one at a time, until Ctrl-C. A run under way ends in order."""
@@ -40,7 +43,8 @@ def runner(
         from locktender.cli.remote.place import Place  # noqa: PLC0415 - brings in what other commands never need
         from locktender.cli.remote.starting import Wanted, run_agent  # noqa: PLC0415 - the same
 
-        place = Place(work_dir, plugin_cache, local=local_sources)
+        hosts = frozenset(host.strip().lower() for host in git_hosts.split(",") if host.strip())
+        place = Place(work_dir, plugin_cache, local=local_sources, hosts=hosts)
         return await run_agent(Wanted(group, token, url, labels, name, place, once=once, as_json=as_json))
 
     finish(Output(as_json=as_json), work())

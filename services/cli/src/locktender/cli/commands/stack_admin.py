@@ -100,7 +100,7 @@ async def list_(
     limit: LimitOption = 50,
     cursor: CursorOption = None,
 ) -> Exit:
-    """The stacks of the workspace: what each is at, and who holds its lane."""
+    """List the stacks of the workspace. Each with what it is at, and who holds its lane."""
     asked = {"project": project, "search": search, "sort": sort, "cursor": cursor, "limit": str(limit)}
     given: dict[str, str | list[str]] = {key: value for key, value in asked.items() if value}
     page = await session.stacks.page(given | ({"status": status} if status else {}))
@@ -114,11 +114,13 @@ async def list_(
 async def show(
     session: Session,
     name: StackArgument,
-    number: Annotated[int | None, typer.Argument(min=1, help="A deployment of it.", show_default=False)] = None,
+    number: Annotated[
+        int | None, typer.Argument(min=1, metavar="NUMBER", help="A deployment of it.", show_default=False)
+    ] = None,
     *,
     markdown: MarkdownOption = False,
 ) -> Exit:
-    """One stack and its newest deployments; with a number, one deployment with its plan."""
+    """Show a stack; with a number, one deployment and its plan."""
     output = session.output
     if number is None:
         if markdown:
@@ -129,7 +131,7 @@ async def show(
         if not output.as_json:
             output.say(Text("\n").join(stack_lines(stack)))
             output.say("")
-            output.say(deployments_listing(newest))
+            output.say(deployments_listing(newest, SystemClock().now()))
         return Exit.OK
     plan = await planned(session.stacks, await session.stacks.deployment(name, number))
     if markdown:

@@ -14,6 +14,7 @@ from locktender.cli.stacks.launching import Telling, launched, stayed, told
 from locktender.cli.stacks.numbers import number_of
 from locktender.cli.stacks.options import (
     FollowOption,
+    LogOption,
     MarkdownOption,
     NarrowOptions,
     NumberArgument,
@@ -35,10 +36,11 @@ async def confirm(
         typer.Option("--plan-digest", help="Only if it is this plan: `run.binding.planDigest` of what was read."),
     ] = None,
     wait: FollowOption = True,
+    log: LogOption = None,
     markdown: MarkdownOption = False,
 ) -> Exit:
     """Apply a plan that waits. It is applied as it was planned, or not at all."""
-    telling = Telling(markdown=markdown)
+    telling = Telling(markdown=markdown, log=log)
     aside = telling.aside(session.output)
     found = await session.stacks.deployment(name, await number_of(session.stacks, name, number))
     plan = await planned(session.stacks, found)
@@ -57,7 +59,7 @@ async def confirm(
     if not wait:
         session.output.result({"deployment": deployment, "planChanges": plan.changes})
         return Exit.OK
-    return told(session, aside, await stayed(session, aside, deployment), telling, shown=True)
+    return told(session, aside, await stayed(session, aside, deployment, log=log), telling, shown=True)
 
 
 @command
@@ -68,10 +70,11 @@ async def replan(
     *,
     narrow: NarrowOptions,
     wait: FollowOption = True,
+    log: LogOption = None,
     markdown: MarkdownOption = False,
 ) -> Exit:
-    """Plan once more what waits, narrowed by --target, --exclude or --replace."""
-    telling = Telling(markdown=markdown)
+    """Plan what waits once more, narrowed to some resources."""
+    telling = Telling(markdown=markdown, log=log)
     telling.aside(session.output)
     body = narrow.body()
     if not any(body.values()):
@@ -83,7 +86,7 @@ async def replan(
 
 @command
 async def skip(session: Session, name: StackArgument, number: NumberArgument = None) -> Exit:
-    """Drop a deployment that has not begun to change anything: one in a queue, or a plan that waits."""
+    """Drop a deployment that is queued or waits. Nothing of it is applied."""
     wanted = await number_of(session.stacks, name, number)
     deployment = await session.stacks.act(name, wanted, "skip")
     session.output.result(deployment)

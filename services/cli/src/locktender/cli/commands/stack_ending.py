@@ -14,7 +14,15 @@ from locktender.cli.stacks.endings import is_over
 from locktender.cli.stacks.following import detaching, follow
 from locktender.cli.stacks.launching import Telling, launched
 from locktender.cli.stacks.numbers import number_of
-from locktender.cli.stacks.options import FollowOption, MarkdownOption, NumberArgument, StackArgument, YesOption
+from locktender.cli.stacks.options import (
+    FollowOption,
+    LogOption,
+    MarkdownOption,
+    NumberArgument,
+    OneArgument,
+    StackArgument,
+    YesOption,
+)
 
 
 @command
@@ -45,10 +53,11 @@ async def retry(
     number: NumberArgument = None,
     *,
     wait: FollowOption = True,
+    log: LogOption = None,
     markdown: MarkdownOption = False,
 ) -> Exit:
-    """Do the same again as a new deployment: same mode, same commit."""
-    telling = Telling(markdown=markdown)
+    """Do the same again as a new deployment. Same mode, same commit."""
+    telling = Telling(markdown=markdown, log=log)
     telling.aside(session.output)
     wanted = await number_of(session.stacks, name, number)
     deployment = await session.stacks.act(name, wanted, "retry")
@@ -69,14 +78,14 @@ async def skip_all(session: Session, name: StackArgument, *, yes: YesOption = Fa
 
 
 @command
-async def prioritize(session: Session, name: StackArgument, number: NumberArgument = None) -> Exit:
-    """Let a deployment go first, behind those that were prioritized before. What runs is not interrupted."""
+async def prioritize(session: Session, name: StackArgument, number: OneArgument) -> Exit:
+    """Let a deployment go first. Those that were prioritized before stay ahead, and what runs is not interrupted."""
     return await _ordered(session, name, number, "prioritize", "goes first")
 
 
 @command
-async def deprioritize(session: Session, name: StackArgument, number: NumberArgument = None) -> Exit:
-    """Take that back."""
+async def deprioritize(session: Session, name: StackArgument, number: OneArgument) -> Exit:
+    """Put a deployment back into its usual place."""
     return await _ordered(session, name, number, "deprioritize", "waits for its turn")
 
 
@@ -86,9 +95,7 @@ def skipped_text(found: dict[str, Any]) -> Text:
     return Text(f"{len(found['skipped']) or 'nothing'} skipped{more}")
 
 
-async def _ordered(session: Session, name: str, number: int | None, action: str, words: str) -> Exit:
-    if number is None:
-        raise CommandError(Exit.USAGE, "which deployment?", f"See them with: locktender stack show {name}")
+async def _ordered(session: Session, name: str, number: int, action: str, words: str) -> Exit:
     deployment = await session.stacks.act(name, number, action)
     session.output.result(deployment)
     session.output.say(Text.assemble((name_of(deployment), "bold"), f" {words}"))

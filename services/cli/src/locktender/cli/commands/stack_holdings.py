@@ -23,9 +23,11 @@ from locktender.cli.stacks.options import NumberArgument, StackArgument
 async def resources(
     session: Session,
     name: StackArgument,
-    address: Annotated[str | None, typer.Argument(help="Everything about this one.", show_default=False)] = None,
+    address: Annotated[
+        str | None, typer.Argument(metavar="ADDRESS", help="Everything about this one.", show_default=False)
+    ] = None,
 ) -> Exit:
-    """What the state of a stack holds, as far as its runs have told it."""
+    """List what the state of a stack holds. As far as its runs have told it; with ADDRESS, all of one resource."""
     found = await session.stacks.resources(name, address)
     held: list[dict[str, Any]] | None = found["resources"]
     if address is not None and held == []:
@@ -40,7 +42,7 @@ async def resources(
 
 @command
 async def outputs(session: Session, name: StackArgument) -> Exit:
-    """The outputs of a stack. Sensitive ones are withheld; `state pull` has them."""
+    """Show the outputs of a stack. Sensitive ones are withheld; `state pull` has them."""
     found = await session.stacks.outputs(name)
     _told(session, found)
     if found["outputs"] is not None:
@@ -50,7 +52,7 @@ async def outputs(session: Session, name: StackArgument) -> Exit:
 
 @command
 async def activity(session: Session, name: StackArgument, number: NumberArgument = None) -> Exit:
-    """Who did what to a deployment, and how it ended."""
+    """Show who did what to a deployment, and how it ended."""
     wanted = await number_of(session.stacks, name, number)
     session.answer(await session.stacks.activity(name, wanted), lambda found: Text("\n").join(activity_lines(found)))
     return Exit.OK

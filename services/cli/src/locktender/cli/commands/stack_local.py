@@ -15,6 +15,7 @@ from locktender.cli.stacks.options import (
     DetailedOption,
     FollowOption,
     KeyOption,
+    LogOption,
     MarkdownOption,
     NarrowOptions,
     NoteOption,
@@ -27,13 +28,14 @@ from locktender.cli.stacks.options import (
 async def local_plan(
     session: Session,
     name: StackArgument,
-    directory: Annotated[Path, typer.Argument(metavar="[DIR]", help="The working tree.")] = Path(),
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The working tree.")] = Path(),
     *,
     path: Annotated[str, typer.Option("--path", help="The folder of the stack within DIR.")] = ".",
     narrow: NarrowOptions,
     note: NoteOption = "",
     key: KeyOption = None,
     wait: FollowOption = True,
+    log: LogOption = None,
     markdown: MarkdownOption = False,
     detailed: DetailedOption = False,
     check: CheckOption = False,
@@ -42,7 +44,7 @@ async def local_plan(
 
     Left out is what git ignores, `.terraform` and local states.
     """
-    telling = Telling(markdown=markdown, detailed=detailed, check=check)
+    telling = Telling(markdown=markdown, detailed=detailed, check=check, log=log)
     telling.aside(session.output)
     sha256 = await uploaded(session.stacks, name, directory)
     body = {"sha256": sha256, "path": path, "note": note or await described(directory)} | narrow.body()
@@ -59,7 +61,7 @@ async def run_command(
     order: OrderOptions,
     wait: FollowOption = True,
 ) -> Exit:
-    """Run a script where a stack runs, with its variables and credentials. It holds the lane while it runs.
+    """Run a script with the variables and credentials of a stack. It holds the lane while it runs.
 
     The script itself is neither logged nor shown again; what it prints is the log.
     """
@@ -68,4 +70,4 @@ async def run_command(
         raise CommandError(Exit.USAGE, "the script is empty")
     body = {"script": script} | order.body()
     deployment = await session.stacks.deploy(name, body, verb=":run-command", key=order.key)
-    return await launched(session, deployment, wait=wait, telling=Telling())
+    return await launched(session, deployment, wait=wait, telling=Telling(log=True))

@@ -13,7 +13,7 @@ from locktender.cli.stacks.following import detaching, follow
 from locktender.cli.stacks.launching import Telling, code_of, told
 from locktender.cli.stacks.logs import RunAddress, log_lines
 from locktender.cli.stacks.numbers import number_of
-from locktender.cli.stacks.options import NumberArgument, StackArgument
+from locktender.cli.stacks.options import LogOption, NumberArgument, StackArgument
 from locktender.cli.stacks.planning import planned
 
 
@@ -28,7 +28,7 @@ async def logs(
         int | None, typer.Option("--run", min=1, metavar="N", help="The N-th run of it. Default: the newest.")
     ] = None,
 ) -> Exit:
-    """The log of a run, as its runner told it. With --json, one object a line."""
+    """Print the log of a run, as its runner told it. With --json, one object a line."""
     deployment = await session.stacks.deployment(name, await number_of(session.stacks, name, number))
     chosen = _chosen(deployment, run)
     address = RunAddress(name, deployment["number"], chosen["id"])
@@ -50,7 +50,7 @@ async def logs(
 
 
 @command
-async def watch(session: Session, name: StackArgument, number: NumberArgument = None) -> Exit:
+async def watch(session: Session, name: StackArgument, number: NumberArgument = None, *, log: LogOption = None) -> Exit:
     """Follow a deployment until it ends or waits for a person. With --json, one object for each change."""
     deployment = await session.stacks.deployment(name, await number_of(session.stacks, name, number))
     output = session.output
@@ -59,7 +59,7 @@ async def watch(session: Session, name: StackArgument, number: NumberArgument = 
         output.result(deployment)
     else:
         with detaching(output, deployment):
-            latest = await follow(session.stacks, output, deployment, told=output.result)
+            latest = await follow(session.stacks, output, deployment, told=output.result, log=log)
     plan = await planned(session.stacks, latest)
     return code_of(plan, Telling()) if output.as_json else told(session, output, plan, Telling())
 

@@ -14,6 +14,7 @@ from locktender.cli.stacks.options import (
     CheckOption,
     DetailedOption,
     FollowOption,
+    LogOption,
     MarkdownOption,
     NarrowOptions,
     OrderOptions,
@@ -37,12 +38,13 @@ async def plan(
         bool, typer.Option("--unlocked", help="Only look: wait for nobody, hold nobody up, apply nothing.")
     ] = False,
     wait: FollowOption = True,
+    log: LogOption = None,
     markdown: MarkdownOption = False,
     detailed: DetailedOption = False,
     check: CheckOption = False,
 ) -> Exit:
     """Plan a stack, and show what would change. What waits for a confirmation then ends with 7."""
-    telling = Telling(markdown=markdown, detailed=detailed, check=check)
+    telling = Telling(markdown=markdown, detailed=detailed, check=check, log=log)
     telling.aside(session.output)
     body = {"mode": "plan_unlocked" if unlocked else "plan"} | order.body() | narrow.body()
     deployment = await session.stacks.deploy(name, body, key=order.key)
@@ -57,11 +59,12 @@ async def apply(
     narrow: NarrowOptions,
     order: OrderOptions,
     auto_confirm: AutoConfirmOption = False,
+    log: LogOption = None,
     markdown: MarkdownOption = False,
     detailed: DetailedOption = False,
 ) -> Exit:
     """Plan a stack, ask, and apply exactly what was shown."""
-    telling = Telling(markdown=markdown, detailed=detailed)
+    telling = Telling(markdown=markdown, detailed=detailed, log=log)
     body = {"mode": "plan"} | order.body() | narrow.body()
     return await _through(session, name, (body, order.key), telling, auto_confirm=auto_confirm)
 
@@ -74,11 +77,12 @@ async def destroy(
     narrow: NarrowOptions,
     order: OrderOptions,
     auto_confirm: AutoConfirmOption = False,
+    log: LogOption = None,
     markdown: MarkdownOption = False,
     detailed: DetailedOption = False,
 ) -> Exit:
     """Plan to destroy what a stack made, ask, and do it."""
-    telling = Telling(markdown=markdown, detailed=detailed)
+    telling = Telling(markdown=markdown, detailed=detailed, log=log)
     body = {"mode": "destroy"} | order.body() | narrow.body()
     return await _through(session, name, (body, order.key), telling, auto_confirm=auto_confirm)
 
@@ -91,11 +95,12 @@ async def refresh(
     narrow: NarrowOptions,
     order: OrderOptions,
     auto_confirm: AutoConfirmOption = False,
+    log: LogOption = None,
     markdown: MarkdownOption = False,
     detailed: DetailedOption = False,
 ) -> Exit:
-    """Look at what is really there, ask, and write it into the state. Ends the doubt about an uncertain stack."""
-    telling = Telling(markdown=markdown, detailed=detailed)
+    """Bring the state up to what is really there, after asking. Ends the doubt about an uncertain stack."""
+    telling = Telling(markdown=markdown, detailed=detailed, log=log)
     body = {"mode": "refresh"} | order.body() | narrow.body()
     return await _through(session, name, (body, order.key), telling, auto_confirm=auto_confirm)
 
@@ -106,7 +111,7 @@ async def _through(
     """Make it, show its plan, have it confirmed, and stay until it has ended. Nobody to ask: it stays waiting."""
     aside = telling.aside(session.output)
     body, key = asked
-    found = await stayed(session, aside, await session.stacks.deploy(name, body, key=key))
+    found = await stayed(session, aside, await session.stacks.deploy(name, body, key=key), log=telling.log)
     if not waits(found.deployment):
         return told(session, aside, found, telling)
     digest = check_waits(found)
@@ -120,4 +125,4 @@ async def _through(
         aside.say(Text("nobody is here to ask, so it waits (--auto-confirm goes on by itself)", style="yellow"))
         return told(session, aside, found, telling, shown=True)
     confirmed = await confirm_plan(session, aside, found, digest)
-    return told(session, aside, await stayed(session, aside, confirmed), telling, shown=True)
+    return told(session, aside, await stayed(session, aside, confirmed, log=telling.log), telling, shown=True)

@@ -6,15 +6,16 @@ from locktender.cli.render.stacks.queue import queue_parts
 from locktender.cli.session import Session, command
 from locktender.cli.stacks.confirming import agreed
 from locktender.cli.stacks.options import YesOption
+from locktender.runtime.clock import SystemClock
 
 
 @command
 async def queue(session: Session) -> Exit:
-    """What waits in the workspace, in the order in which it is served, and why."""
+    """Show what waits in the workspace. In the order in which it is served, with the reason."""
     found = await session.stacks.queue()
     session.output.result(found)
     if not session.output.as_json:
-        for part in queue_parts(found):
+        for part in queue_parts(found, SystemClock().now()):
             session.output.say(part)
     return Exit.OK
 

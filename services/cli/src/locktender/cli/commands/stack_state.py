@@ -9,11 +9,12 @@ from rich.text import Text
 
 from locktender.cli.exits import EXIT_CODES, CommandError, Exit
 from locktender.cli.files import text_of
-from locktender.cli.render.stacks.holdings import versions_listing
+from locktender.cli.render.stacks.holdings import state_lines, versions_listing
 from locktender.cli.render.stacks.words import visible, when
 from locktender.cli.session import Session, command
 from locktender.cli.stacks.confirming import agreed
 from locktender.cli.stacks.options import CursorOption, LimitOption, StackArgument, YesOption
+from locktender.runtime.clock import SystemClock
 
 app = typer.Typer(no_args_is_help=True, help="Look at states, bring one, go back to one.", epilog=EXIT_CODES)
 
@@ -23,9 +24,9 @@ VersionArgument = Annotated[str, typer.Argument(help="The id of a version; see `
 @app.command(name="list")
 @command
 async def list_(session: Session, name: StackArgument, *, limit: LimitOption = 50, cursor: CursorOption = None) -> Exit:
-    """The versions, newest first, and who holds the lock."""
+    """List the versions, newest first, and who holds the lock."""
     page = await session.stacks.versions(name, {"limit": str(limit)} | ({"cursor": cursor} if cursor else {}))
-    session.answer(page, versions_listing)
+    session.answer(page, lambda found: versions_listing(found, SystemClock().now()))
     if session.output.as_json:
         return Exit.OK
     lock: dict[str, Any] | None = page["lock"]
@@ -40,10 +41,11 @@ async def list_(session: Session, name: StackArgument, *, limit: LimitOption = 5
 @app.command()
 @command
 async def show(session: Session, name: StackArgument) -> Exit:
-    """The state that counts: its serial, its lineage, where it came from."""
+    """Show the state that counts: its serial, its lineage, where it came from."""
     page = await session.stacks.versions(name, {"limit": "1"})
-    current = [each for each in page["versions"] if each["current"]]
-    session.answer({"current": current[0] if current else None, "lock": page["lock"]}, lambda _: versions_listing(page))
+    current = next((each for each in page["versions"] if each["current"]), None)
+    found = {"current": current, "lock": page["lock"]}
+    session.answer(found, lambda _: Text("\n").join(state_lines(current)))
     return Exit.OK
 
 

@@ -1,5 +1,6 @@
 """`locktender stack variable`: values that runs of a stack are given."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -14,9 +15,43 @@ from locktender.cli.stacks.options import StackArgument
 app = typer.Typer(no_args_is_help=True, help="Values that runs of a stack are given.", epilog=EXIT_CODES)
 
 VariableArgument = Annotated[str, typer.Argument(metavar="VARIABLE", help="The name of the variable.")]
-EnvironmentOption = Annotated[
-    bool, typer.Option("--env", help="An environment variable, not an input variable of the configuration.")
-]
+
+
+@dataclass(frozen=True, slots=True)
+class KindOptions:
+    """What kind of variable it is; without any of these, an input variable of the configuration."""
+
+    environment: Annotated[
+        bool, typer.Option("--env", help="An environment variable, not an input variable of the configuration.")
+    ] = False
+    # `--token` is the caller's own, in every command.
+    identity_token: Annotated[
+        bool,
+        typer.Option(
+            "--identity-token",
+            help="An environment variable with a token that is signed for each run. Its value is the audience.",
+        ),
+    ] = False
+    identity_token_file: Annotated[
+        bool,
+        typer.Option(
+            "--identity-token-file", help="The same token in a file. The environment variable has the path of the file."
+        ),
+    ] = False
+
+    def kind(self) -> str:
+        """As the API calls it.
+
+        Raises:
+            CommandError: there are several.
+        """
+        named = {
+            "environment": self.environment, "token": self.identity_token, "token-file": self.identity_token_file,
+        }  # fmt: skip
+        given = [kind for kind, wanted in named.items() if wanted]
+        if len(given) > 1:
+            raise CommandError(Exit.USAGE, "give one of --env, --identity-token and --identity-token-file")
+        return given[0] if given else "variable"
 
 
 @app.command(name="list")
@@ -41,15 +76,16 @@ async def set_(
     file: Annotated[
         str | None, typer.Option("-f", "--file", help="Read the value from here; - is standard input.")
     ] = None,
+    kind: KindOptions,
     sensitive: Annotated[bool, typer.Option("--sensitive", help="Keep it encrypted, and never show it.")] = False,
-    environment: EnvironmentOption = False,
 ) -> Exit:
     """Set one. A name that sounds secret makes it sensitive anyway. At a terminal, a missing value is asked for."""
+    named = kind.kind()
     given = _value(session, variable, value, file)
     if sensitive and value is not None:
         session.output.warn("warning: the list of processes showed this value; use --file - for secrets")
     body = {"value": given, "sensitive": sensitive}
-    found = await session.stacks.set_variable(name, _kind(environment=environment), variable, body)
+    found = await session.stacks.set_variable(name, named, variable, body)
     session.output.result(found)
     session.output.say(Text.assemble((variable, "bold"), " is set; it holds from the next plan on"))
     return Exit.OK
@@ -57,18 +93,12 @@ async def set_(
 
 @app.command()
 @command
-async def unset(
-    session: Session, name: StackArgument, variable: VariableArgument, *, environment: EnvironmentOption = False
-) -> Exit:
+async def unset(session: Session, name: StackArgument, variable: VariableArgument, *, kind: KindOptions) -> Exit:
     """Forget one."""
-    await session.stacks.unset_variable(name, _kind(environment=environment), variable)
+    await session.stacks.unset_variable(name, kind.kind(), variable)
     session.output.result({"unset": variable})
     session.output.say(Text.assemble((variable, "bold"), " is unset"))
     return Exit.OK
-
-
-def _kind(*, environment: bool) -> str:
-    return "environment" if environment else "variable"
 
 
 def _value(session: Session, variable: str, value: str | None, file: str | None) -> str:

@@ -8,7 +8,10 @@ from pathlib import Path
 
 from locktender.cli.connection import CONNECTION_FILE
 from locktender.embedded.state import StateFolder
+from locktender.integrations.identity.keys import new_key_text as new_identity_key
 from locktender.integrations.objects.keys import new_key_text
+
+_IDENTITY_KEY = "identity.pem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,7 @@ class LocalSecrets:
     cursor_key: str = field(repr=False)
     instance_key: str = field(repr=False)
     objects_key: str = field(repr=False)
+    identity_key: str = field(repr=False)
 
     @property
     def admin_token_sha256(self) -> str:
@@ -70,7 +74,13 @@ class LocalFolder:
             self._state.secret("cursor.key", secrets.token_urlsafe(32)).strip(),
             self._state.secret("instance.key", secrets.token_urlsafe(32)).strip(),
             self._state.secret("objects.key", new_key_text()).strip(),
+            self._identity_key(),
         )
+
+    def _identity_key(self) -> str:
+        # Making one takes longer than all else here, so it is made only where it is missing.
+        made = "" if (self._state.path / _IDENTITY_KEY).exists() else new_identity_key()
+        return self._state.secret(_IDENTITY_KEY, made).strip()
 
     def role_password(self, role: str) -> str:
         """The database password of one service's role."""

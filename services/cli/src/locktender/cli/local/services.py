@@ -11,6 +11,7 @@ from locktender.embedded.nats import NatsAddress
 from locktender.embedded.postgres import PostgresAddress
 from locktender.embedded.services import ServiceSpec
 from locktender.embedded.shipped import CATALOGUE
+from locktender.integrations.sources.reach import THIS_MACHINE
 from locktender.storage.roles import role_name
 
 PLATFORM = {
@@ -22,6 +23,9 @@ PLATFORM = {
 
 GIT_SCHEMES = ("https", "ssh", "file")
 """Repositories of this machine may be named as well: whoever runs the system owns them."""
+
+GIT_HOSTS = ("*", *sorted(THIS_MACHINE))
+"""The same goes for servers on this machine."""
 
 SERVICES: tuple[Identity, ...] = ("api", "outbox", "runner", "reaper", "cleanup")
 
@@ -65,6 +69,7 @@ def service_spec(
             "LOCKTENDER_INSTANCE_KEY": secrets.instance_key,
             "LOCKTENDER_API_URL": f"http://127.0.0.1:{ports['http']}",
             "LOCKTENDER_STACK_GIT_SCHEMES": json.dumps(GIT_SCHEMES),
+            "LOCKTENDER_STACK_GIT_HOSTS": json.dumps(GIT_HOSTS),
         }
     if name == "api":
         environment |= {
@@ -75,8 +80,13 @@ def service_spec(
             "LOCKTENDER_PLATFORMS__VARIABLES": json.dumps(PLATFORM),
             "LOCKTENDER_OBJECTS__URL": folder.objects.as_uri(),
             "LOCKTENDER_OBJECTS__KEYS": secrets.objects_key,
+            "LOCKTENDER_IDENTITY__KEYS": secrets.identity_key,
+            "LOCKTENDER_PUBLIC_URL": f"http://127.0.0.1:{ports['http']}",
             "LOCKTENDER_STACK_GIT_SCHEMES": json.dumps(GIT_SCHEMES),
+            "LOCKTENDER_STACK_GIT_HOSTS": json.dumps(GIT_HOSTS),
         }
+    if name == "cleanup":
+        environment |= {"LOCKTENDER_OBJECTS__URL": folder.objects.as_uri()}
     module, *arguments = options.modules.get(name, (f"locktender.{name}",))
     return ServiceSpec(
         name=name,

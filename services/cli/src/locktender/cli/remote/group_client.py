@@ -43,7 +43,7 @@ class GroupClient:
             answer = await self._calls(self.token).send(call)
             return None if answer.status_code == _NO_CONTENT else Offer.model_validate_json(answer.content)
         except LeaseGone:
-            hint = "Is it the token that was shown when the group was made, and not the one of a person?"
+            hint = "Was it rotated? It is the one that `stack group` told, and not that of a person."
             raise CommandError(Exit.DENIED, "the API does not know the token of the runner group", hint) from None
         except RunRefused as error:
             raise CommandError(Exit.USAGE, str(error)) from error

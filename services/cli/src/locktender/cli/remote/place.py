@@ -13,6 +13,7 @@ from locktender.integrations.runs.carrying import Carrier
 from locktender.integrations.runs.checkout import SourceTerms
 from locktender.integrations.runs.means import WorkRootUnusable, default_work_root, means_of
 from locktender.integrations.sources.address import SCHEMES
+from locktender.integrations.sources.reach import EVERY_HOST, THIS_MACHINE
 from locktender.integrations.tofu.failures import ProcessesLeft
 from locktender.integrations.tofu.workplace import sweep
 from locktender.runtime.scrub import Scrubber, ScrubStream
@@ -24,11 +25,19 @@ _ENGINES = ("tofu", "terraform")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What the person who starts a runner says about its machine. `local`: whether local sources are checked out."""
+    """What the person who starts a runner says about its machine.
+
+    Attributes:
+        work_dir: where runs work.
+        plugin_cache: where they share providers.
+        local: whether sources of this machine are checked out.
+        hosts: patterns of the hosts of repositories, besides those.
+    """
 
     work_dir: Path | None = None
     plugin_cache: Path | None = None
     local: bool = False
+    hosts: frozenset[str] = EVERY_HOST
 
     async def ready(self, clock: Clock) -> Carrier:
         """What carries out runs here, after what earlier runners left was ended.
@@ -53,4 +62,9 @@ class Place:
             raise CommandError(Exit.FAILED, str(error)) from error
         if swept:
             _log.warning("an earlier runner left runs; they were ended", runs=swept)
-        return Carrier(means, SourceTerms(schemes={*SCHEMES, "file", "http"} if self.local else SCHEMES))
+        return Carrier(means, self._terms())
+
+    def _terms(self) -> SourceTerms:
+        if self.local:
+            return SourceTerms({*SCHEMES, "file", "http"}, self.hosts | THIS_MACHINE)
+        return SourceTerms(SCHEMES, self.hosts)

@@ -28,7 +28,7 @@ class Listing:
     def _table(self) -> Table:
         table = Table(box=None, padding=(0, _GAP, 0, 0), header_style="dim")
         for title in self.titles:
-            table.add_column(title, no_wrap=title != self.titles[-1])
+            table.add_column(title, no_wrap=title != self.titles[-1], overflow="fold")
         for row in self.rows:
             table.add_row(*row)
         return table

@@ -61,7 +61,8 @@ async def _waits(shop: Shop, first: Planned) -> str:
     should(blocker["deploymentNumber"] == first.deployment["number"], "the second deployment names another blocker")
     queue = await stage.stacks.queue()
     waiting: list[Json] = queue["entries"]
-    for part in queue_parts(queue | {"entries": [each for each in waiting if each["stack"] == shop.name]}):
+    ours = queue | {"entries": [each for each in waiting if each["stack"] == shop.name]}
+    for part in queue_parts(ours, SystemClock().now()):
         stage.output.say(part)
     return str(blocker["message"])
 

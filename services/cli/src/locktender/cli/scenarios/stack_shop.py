@@ -86,7 +86,7 @@ class Shop:
             CommandError: it is then in none of the expected statuses.
         """
         self.stage.output.say("")
-        latest = await follow(self.stage.stacks, self.stage.output, deployment)
+        latest = await follow(self.stage.stacks, self.stage.output, deployment, log=True)
         told = f"deployment #{latest['number']} is {latest['status']}, and should be {' or '.join(expected)}"
         should(latest["status"] in expected, f"{told}. {latest['ending'] or ''}".rstrip())
         return await planned(self.stage.stacks, latest)

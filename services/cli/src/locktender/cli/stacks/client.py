@@ -83,6 +83,14 @@ class StackClient:
         """A new pool, with its token, which is told this once."""
         return await self._channel.ask("POST", self._groups, json=body)
 
+    async def update_group(self, name: str, body: Json) -> Json:
+        """Change one; the pool as it is then."""
+        return await self._channel.ask("PATCH", f"{self._groups}/{part(name)}", json=body)
+
+    async def rotate_token(self, name: str, body: Json) -> Json:
+        """Give one another token: the pool with it, which is told this once."""
+        return await self._channel.ask("POST", f"{self._groups}/{part(name)}/rotate-token", json=body)
+
     async def delete_group(self, name: str) -> None:
         """Forget one. Its token is void then."""
         await self._channel.fetch("DELETE", f"{self._groups}/{part(name)}")

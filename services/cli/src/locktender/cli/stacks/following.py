@@ -3,19 +3,18 @@
 import asyncio
 from collections.abc import Callable, Generator
 from contextlib import aclosing, contextmanager
-from typing import Any, Self
+from typing import Any
 
-from rich.console import Console
-from rich.live import Live
 from rich.text import Text
 
 from locktender.cli.exits import CommandError
 from locktender.cli.output import Output
-from locktender.cli.render.stacks.deployment import status_line
-from locktender.cli.render.stacks.words import runs_of, visible
+from locktender.cli.render.stacks.words import runs_of
 from locktender.cli.stacks.client import StackClient
 from locktender.cli.stacks.endings import is_over, waits
 from locktender.cli.stacks.logs import RunAddress, log_lines
+from locktender.cli.stacks.status_line import StatusLine
+from locktender.contracts.stacks.flow import DeploymentStatus
 
 Json = dict[str, Any]
 
@@ -31,16 +30,18 @@ async def follow(
     *,
     rests: Callable[[Json], bool] | None = None,
     told: Callable[[Json], None] | None = None,
+    log: bool | None = None,
 ) -> Json:
     """Show a deployment until it has ended, or until `rests` says that it will not go on by itself.
 
-    Unless told otherwise it rests when it waits for a confirmation. `told` is given each snapshot that comes. Returns
-    the last one.
+    Unless told otherwise it rests when it waits for a confirmation. `told` is given each snapshot that comes. `log` is
+    whether the log is followed, see `StatusLine`; of a failure its end is shown in any case. Returns the last snapshot.
     """
     rests = rests or waits
     stack, number = deployment["stack"], deployment["number"]
     latest = deployment
-    with StatusLine(output.console) as line:
+    line = StatusLine(output.console, log=log)
+    with line:
         line.show(latest)
         async with asyncio.TaskGroup() as group:
             tails = _Tails(api, line, group, {run["id"] for run in runs_of(deployment) if run["completedAt"]})
@@ -56,6 +57,8 @@ async def follow(
             await tails.settle()
         if not (is_over(latest) or rests(latest)):
             latest = await api.deployment(stack, number)
+    if latest["status"] == DeploymentStatus.FAILED:
+        line.fail()
     return latest
 
 
@@ -69,42 +72,6 @@ def detaching(output: Output, deployment: Json) -> Generator[None]:
         output.say(Text(f"\ndetached; the deployment goes on. Watch: locktender stack watch {name}"))
         output.say(Text(f"Stop it: locktender stack cancel {name}", style="dim"))
         raise
-
-
-class StatusLine:
-    """Lines of logs, and below them what the deployment is at. Without a terminal, each change is a line of its own."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._said = ""
-        self._live = (
-            Live(console=console, transient=True, refresh_per_second=4)
-            if console.is_terminal and not console.is_dumb_terminal
-            else None
-        )
-
-    def __enter__(self) -> Self:
-        if self._live is not None:
-            self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._live is not None:
-            self._live.stop()
-
-    def show(self, deployment: Json) -> None:
-        """What it is at."""
-        line = status_line(deployment)
-        if self._live is not None:
-            line.truncate(self._console.width, overflow="ellipsis")
-            self._live.update(line)
-        elif line.plain != self._said:
-            self._console.print(line, highlight=False, soft_wrap=True)
-        self._said = line.plain
-
-    def log(self, text: str) -> None:
-        """A line of a log."""
-        self._console.print(Text(visible(text), style="dim"), highlight=False, soft_wrap=True)
 
 
 class _Tails:

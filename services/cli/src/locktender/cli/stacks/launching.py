@@ -24,11 +24,13 @@ class Telling:
         markdown: print a summary in Markdown, and all else on standard error.
         detailed: end with 2 where there are changes.
         check: end with 6 where a plan that only looks has found changes.
+        log: follow the log. None: not on a terminal.
     """
 
     markdown: bool = False
     detailed: bool = False
     check: bool = False
+    log: bool | None = None
 
     def aside(self, output: Output) -> Output:
         """Where progress goes.
@@ -52,14 +54,14 @@ async def launched(session: Session, deployment: Json, *, wait: bool, telling: T
         session.output.result({"deployment": deployment, "planChanges": None})
         aside.say(Text(f"Watch it with: locktender stack watch {deployment['stack']} {deployment['number']}", "dim"))
         return Exit.OK
-    plan = await stayed(session, aside, deployment)
+    plan = await stayed(session, aside, deployment, log=telling.log)
     return told(session, aside, plan, telling)
 
 
-async def stayed(session: Session, aside: Output, deployment: Json) -> Planned:
+async def stayed(session: Session, aside: Output, deployment: Json, *, log: bool | None) -> Planned:
     """Follow a deployment until it waits or ends."""
     with detaching(aside, deployment):
-        latest = await follow(session.stacks, aside, deployment)
+        latest = await follow(session.stacks, aside, deployment, log=log)
     return await planned(session.stacks, latest)
 
 

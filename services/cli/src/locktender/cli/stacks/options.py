@@ -8,19 +8,29 @@ import typer
 
 from locktender.cli.exits import CommandError, Exit
 from locktender.cli.files import text_of
+from locktender.cli.stacks.durations import limit
 from locktender.contracts.stacks.vocabulary import AutoApproveMode, EngineChoice
 
 StackArgument = Annotated[str, typer.Argument(metavar="NAME", help="The name of a stack.")]
 NumberArgument = Annotated[
     int | None,
     typer.Argument(
-        metavar="[NUMBER]",
+        metavar="NUMBER",
         min=1,
         help="A deployment of it. Default: the one at work, else the newest.",
         show_default=False,
     ),
 ]
+OneArgument = Annotated[int, typer.Argument(metavar="NUMBER", min=1, help="A deployment of it; see `stack show`.")]
 FollowOption = Annotated[bool, typer.Option("--wait/--no-wait", help="Follow it until it waits or ends.")]
+LogOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--log/--no-log",
+        help="Follow the log. Default: not on a terminal, which shows how far it is. A failure shows its end anyway.",
+        show_default=False,
+    ),
+]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 NoteOption = Annotated[str, typer.Option("--note", help="A remark for people.")]
 KeyOption = Annotated[str | None, typer.Option("--idempotency-key", help="The same key never makes two deployments.")]
@@ -104,17 +114,25 @@ class StackFacts:
         AutoApproveMode | None, typer.Option("--auto-approve", help="Whether plans are applied without a person.")
     ] = None
     confirmation_timeout: Annotated[
-        int | None, typer.Option("--confirmation-timeout", metavar="SECONDS", help="Skip what waits longer; 0: never.")
+        int | None,
+        typer.Option(
+            "--confirmation-timeout",
+            parser=limit,
+            metavar="TIME",
+            help="Skip a plan that waits longer to be confirmed, as in 90s, 2h or 7d; or never.",
+        ),
     ] = None
     queued_timeout: Annotated[
-        int | None, typer.Option("--queued-timeout", metavar="SECONDS", help="The same, behind others; 0: never.")
+        int | None,
+        typer.Option("--queued-timeout", parser=limit, metavar="TIME", help="Skip what waits longer behind others."),
     ] = None
     supersede_after: Annotated[
         int | None,
         typer.Option(
             "--supersede-after",
-            metavar="SECONDS",
-            help="A new deployment skips waiting ones that are at least this old; 0: all, -1: none.",
+            parser=limit,
+            metavar="TIME",
+            help="A new deployment skips waiting ones that are at least this old; 0: all, never: none.",
         ),
     ] = None
 
@@ -138,7 +156,8 @@ class StackFacts:
             "confirmationTimeoutSeconds": self.confirmation_timeout,
             "queuedTimeoutSeconds": self.queued_timeout,
         }
-        found: dict[str, int | None] = {name: value or None for name, value in timeouts.items() if value is not None}
+        given = {name: value for name, value in timeouts.items() if value is not None}
+        found: dict[str, int | None] = {name: value if value > 0 else None for name, value in given.items()}
         if self.supersede_after is not None:
             found["supersedeAfterSeconds"] = None if self.supersede_after < 0 else self.supersede_after
         return found

@@ -9,7 +9,7 @@ from locktender.cli.exits import CommandError, Exit
 from locktender.cli.output import Output
 from locktender.cli.render.stacks.deployment import endings, next_steps
 from locktender.cli.render.stacks.markdown import plan_markdown
-from locktender.cli.render.stacks.plan import plan_lines, sentence
+from locktender.cli.render.stacks.plan import UNKNOWN, plan_lines, sentence
 from locktender.cli.render.stacks.words import plan_run
 from locktender.cli.stacks.client import StackClient
 from locktender.contracts.stacks.analysis import PlanChanges
@@ -24,11 +24,13 @@ class Planned:
     Attributes:
         run: the newest run that planned. None where there is none.
         changes: what it found out. None where that is not known, which is not the same as nothing.
+        why: what to say of changes that are not known.
     """
 
     deployment: Json
     run: Json | None
     changes: Json | None
+    why: str = UNKNOWN
 
     @property
     def document(self) -> Json:
@@ -55,14 +57,15 @@ async def planned(api: StackClient, deployment: Json) -> Planned:
     except CommandError as error:
         if error.code is not Exit.DENIED:
             raise
-        return Planned(deployment, run, None)
+        # Of what was removed, the log may be gone as well.
+        return Planned(deployment, run, None, f"What would change in detail is not known here: {error}")
     return Planned(deployment, run, _read(found))
 
 
 def tell_plan(output: Output, plan: Planned) -> None:
     """The plan, for people."""
     if plan.run is not None and plan.run["hasChanges"] is not None:
-        for line in plan_lines(plan.run, plan.changes):
+        for line in plan_lines(plan.run, plan.changes, plan.why):
             output.say(line)
 
 
@@ -80,7 +83,7 @@ def tell_sentence(output: Output, plan: Planned) -> None:
 
 def markdown_of(plan: Planned) -> str:
     """The plan, for a comment."""
-    return plan_markdown(plan.deployment, plan.changes)
+    return plan_markdown(plan.deployment, plan.changes, plan.why)
 
 
 def _read(found: Json) -> Json:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from locktender.integrations.kube.json_value import as_array, as_object, as_text
+from locktender.integrations.machine.threads import in_thread
 from locktender.integrations.templates.package import Package, read_package
-from locktender.integrations.templates.threads import in_thread
 from locktender.runner.executors.documents import SourceUnreadable
 
 _LARGE = 65_536

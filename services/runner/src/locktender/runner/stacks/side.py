@@ -83,7 +83,7 @@ def _carrier(service: Service[RunnerSettings]) -> Carrier:
         plugin_cache=settings.stack_plugin_cache,
         cli_config=settings.stack_cli_config,
     )
-    return Carrier(means, SourceTerms(schemes=settings.stack_git_schemes))
+    return Carrier(means, SourceTerms(settings.stack_git_schemes, settings.stack_git_hosts))
 
 
 async def _sweep(settings: RunnerSettings) -> None:

@@ -9,8 +9,8 @@ from locktender.contracts.kernel.clock import Clock
 from locktender.integrations.kube.errors import KubeDenied, KubeError, KubeUnavailable, Outage, WatchExpired
 from locktender.integrations.kube.informing.cache import EVERYTHING, Cache, Load
 from locktender.integrations.kube.informing.interest import Scope
+from locktender.integrations.kube.informing.outcome import first_outcome
 from locktender.integrations.kube.informing.pace import AGAIN, InformerPace
-from locktender.integrations.kube.informing.race import first_of
 from locktender.integrations.kube.informing.slots import Slots
 from locktender.integrations.kube.informing.view import Lost, Refused, View
 from locktender.integrations.kube.reader import KubeReader, Listing
@@ -108,10 +108,10 @@ class Informer:
         self._misses = 0
         with self._slots.slot(wanted=self._watchable) as free:
             if not free:
-                await first_of(self._clock.sleep(self._pace.unwatched), self._joined.wait())
+                await first_outcome(self._clock.sleep(self._pace.unwatched), self._joined.wait())
                 return
             try:
-                await first_of(self._watch(version), self._keep_level())
+                await first_outcome(self._watch(version), self._keep_level())
             except KubeDenied:
                 # An account may list and not watch. Whether it may still list is found out next.
                 self._watchable = False
@@ -141,7 +141,7 @@ class Informer:
         due = self._clock.monotonic() + self._pace.level
         while self._misses < _DEAF:
             left = max(due - self._clock.monotonic(), 0.0)
-            joined = await first_of(self._clock.sleep(left), self._joined.wait()) == 1
+            joined = await first_outcome(self._clock.sleep(left), self._joined.wait()) == 1
             if joined:
                 await asyncio.sleep(_GATHER_SECONDS)
                 self._joined.clear()

@@ -34,7 +34,7 @@ class SourceArchives:
         self._store = store
 
     async def keep(self, stack: Row, sha256: str, data: bytes) -> tuple[SourceArchive, bool]:
-        """Keep an archive; and whether it was not there before. The same bytes again change nothing.
+        """Keep an archive; and whether it was not there before. The same bytes again count as new: their age is.
 
         Raises:
             NotFound: the name is no SHA-256, so nothing can be there.
@@ -52,7 +52,8 @@ class SourceArchives:
         key = _key(stack, sha256)
         there = await self._store.exists(key)
         try:
-            await self._store.put(key, data, once=True)
+            # Written anew where it is there, so that retention does not take it away before it is used.
+            await self._store.put(key, data, once=not there)
         except ObjectTooLarge:
             raise ProblemError(Problem.TOO_LARGE, "the archive is larger than can be kept; leave files out") from None
         return SourceArchive(sha256=sha256, size=len(data)), not there

@@ -5,20 +5,25 @@ from uuid import UUID
 from locktender.api.stacks.deciding.admission import Target
 from locktender.api.stacks.deciding.audit import audit
 from locktender.api.stacks.deciding.conflicts import Snapshots, conflict
+from locktender.api.stacks.deploying.archives import SourceArchives
 from locktender.api.stacks.deploying.repeats import Made, Repeats, StackOrder
 from locktender.api.stacks.runs.variables import script_place
 from locktender.contracts.stacks.vocabulary import DeploymentMode
 from locktender.integrations.objects.cipher import Cipher
 from locktender.integrations.objects.errors import ObjectUnreadable
-from locktender.storage.kernel.database import Row, Transaction
+from locktender.storage.kernel.database import Database, Row, Transaction
 from locktender.storage.stacks.refusals import NotRetryable
-from locktender.storage.stacks.retry import retry
+from locktender.storage.stacks.retry import archive_of, retry
 
 
 class RetryDeployment:
     """Makes the same deployment once more: a new one, of the same commit. The old one stays as it is."""
 
-    def __init__(self, *, repeats: Repeats, snapshots: Snapshots, cipher: Cipher) -> None:
+    def __init__(
+        self, *, database: Database, archives: SourceArchives, repeats: Repeats, snapshots: Snapshots, cipher: Cipher
+    ) -> None:
+        self._database = database
+        self._archives = archives
         self._repeats = repeats
         self._snapshots = snapshots
         self._cipher = cipher
@@ -35,6 +40,7 @@ class RetryDeployment:
         digest = self._repeats.digest(order, "retry", target.number)
         if made := await self._repeats.known(order, digest):
             return made
+        await self._check_source(target)
 
         async def work(tx: Transaction) -> Row:
             return await retry(
@@ -53,6 +59,15 @@ class RetryDeployment:
                 deployment=made.view.number,
             )  # fmt: skip
         return made
+
+    async def _check_source(self, target: Target) -> None:
+        archive = await archive_of(self._database, target.deployment_id)
+        if archive is not None and not await self._archives.uploaded(archive, archive["sha256"]):
+            gone = (
+                "The source that was uploaded for it is not kept any more. Upload it again, and make a new deployment."
+            )
+            current = await self._snapshots(target.workspace, target.stack, target.number)
+            raise conflict(NotRetryable(target.deployment_id, gone), current)
 
     def _reseal(self, old: UUID, new: UUID, script: bytes) -> bytes:
         try:

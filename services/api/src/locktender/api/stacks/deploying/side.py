@@ -67,7 +67,9 @@ def command_routes(given: CommandSideGiven) -> list[HTTPRouteHandler]:
         deploy=DeployStack(
             pins=Pins(archives=archives, cipher=cipher, limits=given.git), repeats=repeats, cipher=cipher
         ),
-        retry=RetryDeployment(repeats=repeats, snapshots=given.snapshots, cipher=cipher),
+        retry=RetryDeployment(
+            database=given.database, archives=archives, repeats=repeats, snapshots=given.snapshots, cipher=cipher
+        ),
         archives=archives,
         room=given.room,
         archive_bytes=given.archive_bytes,

@@ -12,9 +12,10 @@ import structlog
 from locktender.api.stacks.inventory.told import AnalysisBroken, Told, read
 from locktender.contracts.kernel.errors import Unavailable
 from locktender.contracts.stacks.wire import ANALYSIS
+from locktender.integrations.machine.threads import in_thread
 from locktender.integrations.objects.errors import ObjectMissing, ObjectTooLarge, ObjectUnreadable
+from locktender.integrations.objects.places import Family, RunPlace
 from locktender.integrations.objects.store import ObjectStore
-from locktender.integrations.templates.threads import in_thread
 
 _log = structlog.stdlib.get_logger(__name__)
 
@@ -34,7 +35,7 @@ class AnalysisPlace:
     @property
     def key(self) -> str:
         """The name of the object."""
-        return f"runs/{self.workspace}/{self.stack_id}/{self.run_id}/{ANALYSIS}"
+        return f"{RunPlace(self.workspace, self.stack_id, self.run_id).folder(Family.RECORD)}/{ANALYSIS}"
 
 
 class Analyses:

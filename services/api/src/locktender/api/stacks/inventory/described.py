@@ -61,15 +61,15 @@ PART = Part(
         ),
         Operation(
             "get", RUN + "/plan-changes", "getRunPlanChanges", "What the plan of a run would do",
-            (Answer(200, _KEPT, "PlanChanges", headers=("ETag",)),),
+            (Answer(200, _KEPT, "PlanChanges", headers=("ETag",)),), problems=(Problem.REMOVED,),
         ),
         Operation(
             "get", RUN + "/state-resources", "getRunStateResources", "The state that a run found, or an apply left",
-            (Answer(200, _KEPT, "StateInventory", headers=("ETag",)),),
+            (Answer(200, _KEPT, "StateInventory", headers=("ETag",)),), problems=(Problem.REMOVED,),
         ),
         Operation(
             "get", RUN + "/resource-graph", "getRunResourceGraph", "The graph of the configuration that a run planned",
-            (Answer(200, _KEPT, "ResourceGraph", headers=("ETag",)),),
+            (Answer(200, _KEPT, "ResourceGraph", headers=("ETag",)),), problems=(Problem.REMOVED,),
         ),
     ),
     models=(

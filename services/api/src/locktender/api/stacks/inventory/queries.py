@@ -8,6 +8,7 @@ from locktender.api.http.problems import ProblemError
 from locktender.api.stacks.inventory.analyses import Analyses, AnalysisPlace
 from locktender.api.stacks.inventory.told import Inventory, Piece, Section, Told, array
 from locktender.api.stacks.reading.stages import numbers_of
+from locktender.api.stacks.removed import check_kept
 from locktender.contracts.kernel.errors import NotFound
 from locktender.contracts.kernel.problems import Problem
 from locktender.contracts.stacks.analysis import PlanSummary
@@ -64,10 +65,11 @@ class InventoryQueries:
 
         Raises:
             NotFound: there is no such run.
-            ProblemError: it has not told this, so it is unknown.
+            ProblemError: it has not told this, so it is unknown; or that was removed.
             Unavailable: the record or the object store does not answer.
         """
         row = await self._run(workspace, stack, number, run_id)
+        check_kept(row, "what the run found out")
         told = await self._analyses.of(_place(row, row["id"])) if row["analysed"] else None
         piece = None if told is None else told.sections.get(section)
         if piece is None:
@@ -77,7 +79,7 @@ class InventoryQueries:
     async def summary(self, workspace: str, stack: str, number: int, run_id: UUID) -> Piece:
         """The plan of a run in numbers, as JSON of `PlanNumbers`; where there is one, its changes are there as well.
 
-        Raises the same as `section`.
+        It is kept for ever. Raises the same as `section`.
         """
         row = await self._run(workspace, stack, number, run_id)
         if not row["analysed"] or row["summary"] is None:

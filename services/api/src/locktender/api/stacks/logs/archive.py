@@ -3,10 +3,10 @@
 from bisect import bisect_right
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from uuid import UUID
 
 from locktender.contracts.kernel.errors import LocktenderError
-from locktender.integrations.objects.errors import ObjectExists
+from locktender.integrations.objects.errors import ObjectExists, ObjectMissing
+from locktender.integrations.objects.places import Family, RunPlace
 from locktender.integrations.objects.store import ObjectStore
 from locktender.storage.kernel.database import Row
 
@@ -21,19 +21,17 @@ class LogBroken(LocktenderError):
 class LogPlace:
     """Whose log it is."""
 
-    workspace: str
-    stack_id: UUID
-    run_id: UUID
+    run: RunPlace
 
     @classmethod
     def of(cls, row: Row) -> "LogPlace":
         """The log of a run's row."""
-        return cls(row["workspace"], row["stack_id"], row["id"])
+        return cls(RunPlace(row["workspace"], row["stack_id"], row["id"]))
 
     @property
     def folder(self) -> str:
         """Where its pieces are."""
-        return f"logs/{self.workspace}/{self.stack_id}/{self.run_id}"
+        return self.run.folder(Family.LOG)
 
     def piece(self, start: int) -> str:
         """The name of the piece that begins at `start`. Names sort as their numbers do."""
@@ -83,7 +81,10 @@ class LogArchive:
             raise LogBroken("the beginning of the log is missing")
         at = start
         for begins, until in zip(starts[first:], [*starts[first + 1 :], end], strict=True):
-            kept = await self._store.get(place.piece(begins))
+            try:
+                kept = await self._store.get(place.piece(begins))
+            except ObjectMissing:
+                raise LogBroken("a part of the log is missing") from None
             wanted = kept[at - begins : until - begins]
             if len(wanted) != until - at:
                 raise LogBroken("a part of the log is missing")

@@ -10,8 +10,9 @@ from locktender.api.http.gated import HttpRequest
 from locktender.api.http.query import Query, row_id
 from locktender.api.http.sse import event_stream
 from locktender.api.stacks.admitted import STACK, admitted, number_of, stack_of, workspace_of
-from locktender.api.stacks.logs.archive import LogArchive, LogPlace
+from locktender.api.stacks.logs.archive import LogArchive, LogBroken, LogPlace
 from locktender.api.stacks.logs.follow import LogStreams
+from locktender.api.stacks.removed import check_kept
 from locktender.api.stacks.runs.bodies import BytesAnswer
 from locktender.contracts.kernel.errors import NotFound
 from locktender.storage.kernel.database import Database, Row
@@ -47,7 +48,7 @@ class LogRoutes:
         limit = query.number("limit", PAGE_BYTES, least=1, most=MOST_BYTES)
         row = await self._run(request)
         until = min(offset + limit, row["log_end"])
-        text = await self._archive.read(LogPlace.of(row), offset, until)
+        text = await self._read(request, row, offset, until)
         headers = {"Locktender-Log-Offset": str(min(offset, until)), "Locktender-Log-End": str(row["log_end"])}
         return BytesAnswer(text, media_type="text/plain; charset=utf-8", headers=headers)
 
@@ -58,9 +59,18 @@ class LogRoutes:
         row = await self._run(request)
         return event_stream(self._streams.follow(row["id"], int(last) if known else None))
 
+    async def _read(self, request: HttpRequest, row: Row, start: int, end: int) -> bytes:
+        try:
+            return await self._archive.read(LogPlace.of(row), start, end)
+        except LogBroken:
+            # It may have been removed at this moment; then that is the answer.
+            await self._run(request)
+            raise
+
     async def _run(self, request: HttpRequest) -> Row:
         workspace, stack, number = workspace_of(request), stack_of(request), number_of(request)
         row = await log_of(self._database, workspace, stack, number, row_id(request.path_params, "run_id"))
         if row is None:
             raise NotFound("run", "of this deployment")
+        check_kept(row, "the log of the run")
         return row

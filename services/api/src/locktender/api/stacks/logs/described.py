@@ -32,16 +32,16 @@ PART = Part(
     operations=(
         Operation(
             "get", LOG, "getRunLog", "Read the log of a run",
-            (Answer(200, "The bytes, as text. `Locktender-Log-End` says up to where there is more by now.",
-                    media_type="text/plain; charset=utf-8"),),
-            problems=(Problem.INVALID_REQUEST,), parameters=("LogOffset", "LogLimit"),
+            (Answer(200, "The bytes, as text. `Locktender-Log-End` says up to where there is more by now. A log that "
+                    "was cut ends with a line that says so.", media_type="text/plain; charset=utf-8"),),
+            problems=(Problem.INVALID_REQUEST, Problem.REMOVED), parameters=("LogOffset", "LogLimit"),
         ),
         Operation(
             "get", LOG + "/stream", "watchRunLog", "Follow the log of a run",
             (Answer(200, "Server-sent events: `log` with `offset` and `text`, its id the offset of the next; `end` "
                     "when the run has ended and all of it was told. With the last id the stream goes on from there; "
                     "`resync` says that it begins anew.", media_type=SSE),),
-            parameters=("LastEventId",),
+            problems=(Problem.REMOVED,), parameters=("LastEventId",),
         ),
     ),
     parameters=_PARAMETERS,

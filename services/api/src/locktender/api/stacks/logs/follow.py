@@ -111,6 +111,10 @@ class _Follower:
         if row is None:
             self.over = True
             return
+        if row["artifacts_removed_at"] is not None:
+            self.over = True
+            yield frame("error", json.dumps({"message": "the log was removed; the summary of the plan stays"}))
+            return
         if self._reader.heard > row["log_end"]:
             # A position that is not ours is as good as none.
             self._reader = _Reader(0)

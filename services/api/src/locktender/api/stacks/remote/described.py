@@ -8,13 +8,14 @@ from locktender.contracts.kernel.ids import NAME_PATTERN
 from locktender.contracts.kernel.problems import Problem
 from locktender.contracts.stacks.pools import RunnerGroupList, RunnerGroupMade, RunnerGroupView
 from locktender.contracts.stacks.remote import AcceptRun, DispatchFailed, PollRuns
-from locktender.contracts.stacks.requests import RunnerGroupCreate
+from locktender.contracts.stacks.requests import RunnerGroupCreate, RunnerGroupUpdate, TokenRotation
 from locktender.contracts.stacks.wire import Accepted, Offer
 
 GROUPS = "/v1/runner-groups"
 POOLS = "/v1/workspaces/{workspace}/runner-groups"
 POOL = POOLS + "/{group}"
-_BODY = (Problem.UNAUTHENTICATED, Problem.INVALID_REQUEST, Problem.TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE)
+_WRITE = (Problem.INVALID_REQUEST, Problem.TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE)
+_BODY = (Problem.UNAUTHENTICATED, *_WRITE)
 _PARAMETERS: dict[str, dict[str, Any]] = {
     "RunnerGroup": {
         "in": "path", "name": "group", "required": True,
@@ -57,14 +58,21 @@ PART = Part(
             "post", POOLS, "createRunnerGroup", "Make a runner group",
             (Answer(201, "The group, and its token: this is the only time that it is shown.", "RunnerGroupMade",
                     headers=("Location",)),),
-            problems=(
-                Problem.INVALID_REQUEST, Problem.NAME_TAKEN, Problem.TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE,
-            ),
-            body="RunnerGroupCreate",
+            problems=(*_WRITE, Problem.NAME_TAKEN), body="RunnerGroupCreate",
         ),
         Operation(
             "get", POOL, "getRunnerGroup", "Look at a runner group and its runners",
             (Answer(200, "The group.", "RunnerGroupView"),),
+        ),
+        Operation(
+            "patch", POOL, "updateRunnerGroup", "Change the labels or the room of a runner group",
+            (Answer(200, "The group. What its runners do already goes on.", "RunnerGroupView"),),
+            problems=_WRITE, body="RunnerGroupUpdate",
+        ),
+        Operation(
+            "post", POOL + "/rotate-token", "rotateRunnerGroupToken", "Give a runner group another token",
+            (Answer(200, "The group, and its new token: this is the only time that it is shown.", "RunnerGroupMade"),),
+            problems=(*_WRITE, Problem.TOKEN_KEPT), body="TokenRotation",
         ),
         Operation(
             "delete", POOL, "deleteRunnerGroup", "Remove a runner group that nothing needs any more",
@@ -80,6 +88,7 @@ PART = Part(
         (Offer, "serialization"), (Accepted, "serialization"), (PollRuns, "validation"), (AcceptRun, "validation"),
         (DispatchFailed, "validation"), (RunnerGroupList, "serialization"), (RunnerGroupMade, "serialization"),
         (RunnerGroupView, "serialization"), (RunnerGroupCreate, "validation"),
+        (RunnerGroupUpdate, "validation"), (TokenRotation, "validation"),
     ),
     parameters=_PARAMETERS,
     in_path={"{group}": "RunnerGroup", "{runnerId}": "RunnerId"},

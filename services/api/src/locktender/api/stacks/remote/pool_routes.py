@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from litestar import delete, get, post
+from litestar import delete, get, patch, post
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp
 
@@ -16,10 +16,11 @@ from locktender.api.stacks.admitted import body_of, workspace_of
 from locktender.api.stacks.remote.pools import Pools
 from locktender.api.stacks.runs.bodies import NoContent
 from locktender.contracts.kernel.errors import NotFound
-from locktender.contracts.stacks.requests import RunnerGroupCreate
+from locktender.contracts.stacks.requests import RunnerGroupCreate, RunnerGroupUpdate, TokenRotation
 
 GROUPS = "/workspaces/{workspace:str}/runner-groups"
 GROUP = GROUPS + "/{group:str}"
+TOKEN = GROUP + "/rotate-token"
 RUNNER = GROUP + "/runners/{runner_id:str}"
 _BODY_SECONDS = 30.0
 
@@ -38,6 +39,8 @@ class PoolRoutes:
             get(GROUPS)(self._gated(Verb.LIST, self.list)),
             post(GROUPS)(self._gated(Verb.CREATE, self.create)),
             get(GROUP)(self._gated(Verb.READ, self.show)),
+            patch(GROUP)(self._gated(Verb.UPDATE, self.update)),
+            post(TOKEN, status_code=200)(self._gated(Verb.UPDATE, self.rotate_token)),
             delete(GROUP, status_code=200)(self._gated(Verb.DELETE, self.delete)),
             delete(RUNNER, status_code=200)(self._gated(Verb.DELETE, self.delete_runner)),
         ]
@@ -57,9 +60,21 @@ class PoolRoutes:
         """One group with its runners."""
         return json_answer(await self._pools.show(workspace_of(request), _group(request)))
 
-    async def delete(self, request: HttpRequest, _: Principal) -> ASGIApp:
+    async def update(self, request: HttpRequest, by: Principal) -> ASGIApp:
+        """The group as it is then."""
+        name = _group(request)
+        asked = await body_of(request, RunnerGroupUpdate, _BODY_SECONDS)
+        return json_answer(await self._pools.update(workspace_of(request), name, asked, by.name))
+
+    async def rotate_token(self, request: HttpRequest, by: Principal) -> ASGIApp:
+        """200 with the group and its new token."""
+        name = _group(request)
+        asked = await body_of(request, TokenRotation, _BODY_SECONDS)
+        return json_answer(await self._pools.rotate_token(workspace_of(request), name, asked, by.name))
+
+    async def delete(self, request: HttpRequest, by: Principal) -> ASGIApp:
         """The group is gone."""
-        await self._pools.delete(workspace_of(request), _group(request))
+        await self._pools.delete(workspace_of(request), _group(request), by.name)
         return NoContent()
 
     async def delete_runner(self, request: HttpRequest, by: Principal) -> ASGIApp:

@@ -5,12 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+import structlog
+
 from locktender.api.http.problems import ProblemError
 from locktender.contracts.kernel.errors import Finding, Pointer, Rejected
 from locktender.contracts.kernel.problems import Problem
 from locktender.contracts.kernel.subjects import DEFAULT_GROUP
 from locktender.contracts.stacks.pools import RunnerGroupList, RunnerGroupMade, RunnerGroupView, RunnerView
-from locktender.contracts.stacks.requests import RunnerGroupCreate
+from locktender.contracts.stacks.requests import RunnerGroupCreate, RunnerGroupUpdate, TokenRotation
 from locktender.contracts.stacks.vocabulary import RunFailureReason
 from locktender.contracts.stacks.wire import RunFailure
 from locktender.runtime.bus import Bus
@@ -18,8 +20,10 @@ from locktender.runtime.runs.tokens import new_token, token_digest
 from locktender.storage.kernel.database import Database, Row, Transaction
 from locktender.storage.stacks import groups
 from locktender.storage.stacks.complete import Ended
-from locktender.storage.stacks.refusals import GroupInUse
+from locktender.storage.stacks.refusals import GroupInUse, TokenKept
 from locktender.storage.stacks.remote import force_delete_runner
+
+_log = structlog.stdlib.get_logger(__name__)
 
 _TAKEN = "23505"
 """The SQLSTATE of a broken uniqueness rule."""
@@ -56,6 +60,7 @@ class Pools:
             if getattr(error, "sqlstate", None) != _TAKEN:
                 raise
             raise ProblemError(Problem.NAME_TAKEN, "another runner group of this workspace has the name") from None
+        _told("made", row, by)
         return RunnerGroupMade(group=_view(row, ()), token=token.get_secret_value())
 
     async def list(self, workspace: str) -> RunnerGroupList:
@@ -67,7 +72,39 @@ class Pools:
         """One group with its runners. Raises `NotFound` where there is none."""
         return await self._with_runners(await groups.group(self._database, workspace, name))
 
-    async def delete(self, workspace: str, name: str) -> None:
+    async def update(self, workspace: str, name: str, asked: RunnerGroupUpdate, by: str) -> RunnerGroupView:
+        """A group with what was given in place of what it had. Raises `NotFound` where there is none."""
+
+        async def work(tx: Transaction) -> Row:
+            return await groups.update_group(tx, workspace, name, labels=asked.labels, capacity=asked.capacity)
+
+        row = await self._database.transact(work)
+        _told("changed", row, by)
+        return await self._with_runners(row)
+
+    async def rotate_token(self, workspace: str, name: str, asked: TokenRotation, by: str) -> RunnerGroupMade:
+        """A group with a new token, which nobody is told again.
+
+        Raises:
+            NotFound: there is none.
+            ProblemError: an old token is still valid, and another one was to be kept.
+        """
+        token = new_token()
+
+        async def work(tx: Transaction) -> Row:
+            return await groups.rotate_token(
+                tx, workspace, name, token_hash=token_digest(token), keep_seconds=asked.keep_old_seconds,
+                again=asked.again,
+            )  # fmt: skip
+
+        try:
+            row = await self._database.transact(work)
+        except TokenKept as error:
+            raise ProblemError(Problem.TOKEN_KEPT, f"{error} Wait for that, or keep no old token.") from error
+        _told("given another token", row, by, keep_old_seconds=asked.keep_old_seconds, again=asked.again)
+        return RunnerGroupMade(group=await self._with_runners(row), token=token.get_secret_value())
+
+    async def delete(self, workspace: str, name: str, by: str) -> None:
         """Remove a group; its token is void at once.
 
         Raises:
@@ -75,13 +112,14 @@ class Pools:
             ProblemError: a stack or a runner at work needs it.
         """
 
-        async def work(tx: Transaction) -> None:
-            await groups.delete_group(tx, workspace, name)
+        async def work(tx: Transaction) -> Row:
+            return await groups.delete_group(tx, workspace, name)
 
         try:
-            await self._database.transact(work)
+            row = await self._database.transact(work)
         except GroupInUse as error:
             raise ProblemError(Problem.GROUP_IN_USE, str(error)) from error
+        _told("deleted", row, by)
 
     async def delete_runner(
         self, workspace: str, name: str, runner_id: UUID, by: str, trace: Mapping[str, str]
@@ -104,6 +142,12 @@ class Pools:
         return _view(row, await groups.runners(self._database, row["id"]))
 
 
+def _told(what: str, row: Row, by: str, **facts: object) -> None:
+    """Who did what to a group, for the log."""
+    facts |= {"group": row["name"], "workspace": row["workspace"], "actor": by}
+    _log.info(f"a runner group was {what}", **facts)
+
+
 def _view(row: Row, runners: Sequence[Row]) -> RunnerGroupView:
     error = row["last_dispatch_error"]
     return RunnerGroupView(
@@ -113,6 +157,7 @@ def _view(row: Row, runners: Sequence[Row]) -> RunnerGroupView:
         capacity=row["capacity"],
         runners=tuple(_runner(each) for each in runners),
         last_dispatch_error=None if error is None else _failure(json.loads(error)),
+        old_token_until=row["old_token_until"],
         created_by=row["created_by"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],

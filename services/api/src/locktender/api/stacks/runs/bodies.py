@@ -23,6 +23,7 @@ class RunLimits(BaseModel):
         artifact_bytes: the largest plan file, analysis or summary.
         state_bytes: the largest state.
         archive_bytes: the largest archive of a source.
+        log_bytes: how much of the log of a run is kept. What comes later is taken and forgotten, and the log says so.
         body_seconds: until a body has arrived.
         large_at_once: bodies of that size in memory at the same time; others wait for `body_seconds`.
     """
@@ -32,6 +33,7 @@ class RunLimits(BaseModel):
     artifact_bytes: int = Field(default=64 * _MIB, gt=0)
     state_bytes: int = Field(default=64 * _MIB, gt=0)
     archive_bytes: int = Field(default=64 * _MIB, gt=0)
+    log_bytes: int = Field(default=64 * _MIB, gt=0)
     body_seconds: float = Field(default=120.0, gt=0)
     large_at_once: int = Field(default=8, gt=0)
 

@@ -1,11 +1,13 @@
 """The use case of `GET …/context`: everything that a runner needs besides its token."""
 
+import asyncio
 import base64
 import binascii
 import json
 from typing import Any, cast
 from uuid import UUID
 
+from locktender.api.stacks.identity.issuer import IdentityIssuer, RunIdentity
 from locktender.api.stacks.runs.gate import HeldRun
 from locktender.api.stacks.runs.variables import OpenVariable, open_variables, script_place, variables_digest
 from locktender.contracts.kernel.errors import Finding, NotFound, Pointer, Rejected
@@ -28,6 +30,8 @@ from locktender.storage.stacks.run_context import context_of, variables_of
 
 _KEY_BYTES = 32
 _LONGEST_KEY = 64
+_SIGNED = {"token": "tokens", "token-file": "tokenFiles"}
+"""Where RunSecrets has the tokens of each kind of variable."""
 
 
 class RunContexts:
@@ -41,12 +45,14 @@ class RunContexts:
         digest_key: bytes,
         public_url: str | None,
         deadlines: StackDeadlines,
+        identity: IdentityIssuer | None,
     ) -> None:
         self._database = database
         self._cipher = cipher
         self._digest_key = digest_key
         self._public_url = None if public_url is None else public_url.rstrip("/")
         self._deadlines = deadlines
+        self._identity = identity
 
     async def __call__(self, run: HeldRun, key: str | None, reached_at: str) -> RunContext:
         """The context of a run, for the holder of the private half of `key` (X25519, base64url).
@@ -54,7 +60,7 @@ class RunContexts:
         Its state is found where the runner reached us (`reached_at`), unless the settings name an address.
 
         Raises:
-            Rejected: the key is none.
+            Rejected: the key is none, or the stack wants identity tokens and nothing signs them here.
             NotFound: the run is gone.
             ObjectUnreadable: a secret was sealed with a key that is not here.
         """
@@ -64,7 +70,9 @@ class RunContexts:
             raise NotFound("run", run.id)
         stack_id, workspace = run.claim.stack_id, Workspace(run.row["workspace"])
         values = open_variables(self._cipher, stack_id, await variables_of(self._database, stack_id))
-        secrets = self._secrets(run, row, values)
+        # Signing takes milliseconds of a processor for each.
+        tokens = await asyncio.to_thread(self._tokens, run, row, [each for each in values if each.kind in _SIGNED])
+        secrets = self._secrets(run, row, values, tokens)
         return RunContext(
             run_id=run.id,
             epoch=run.claim.epoch,
@@ -87,9 +95,27 @@ class RunContexts:
             sealed=_sealed(secrets, public, run),
         )
 
-    def _secrets(self, run: HeldRun, row: Row, values: list[OpenVariable]) -> bytes:
+    def _tokens(self, run: HeldRun, row: Row, wanted: list[OpenVariable]) -> dict[str, dict[str, str]]:
+        """The identity tokens of a run, by the members of RunSecrets."""
+        if not wanted:
+            return {}
+        if self._identity is None:
+            names = ", ".join(each.name for each in wanted)
+            message = f"nothing signs the identity tokens that the stack wants ({names}): give the API "
+            message += "LOCKTENDER_IDENTITY__KEYS and LOCKTENDER_PUBLIC_URL, or unset these variables"
+            raise Rejected([Finding(Pointer(""), message, "no-identity-keys")])
+        signed = self._identity.tokens(
+            _identity_of(run, row), [each.value for each in wanted], seconds=self._deadlines.run_ttl
+        )
+        held: dict[str, dict[str, str]] = {member: {} for member in _SIGNED.values()}
+        for variable, token in zip(wanted, signed, strict=True):
+            held[_SIGNED[variable.kind]][variable.name] = token
+        return held
+
+    def _secrets(self, run: HeldRun, row: Row, values: list[OpenVariable], tokens: dict[str, dict[str, str]]) -> bytes:
         """RunSecrets as JSON. The model itself would mask them."""
         held: dict[str, Any] = {
+            **tokens,
             "variables": {each.name: each.value for each in values if each.sensitive and each.kind == "variable"},
             "environment": {each.name: each.value for each in values if each.sensitive and each.kind == "environment"},
         }
@@ -102,6 +128,20 @@ class RunContexts:
     def _backend(self, stack_id: UUID, reached_at: str) -> StateBackend:
         address = f"{self._public_url or reached_at.rstrip('/')}/v1/stacks/{stack_id}/state"
         return StateBackend(address=address, lock_address=f"{address}/lock", unlock_address=f"{address}/unlock")
+
+
+def _identity_of(run: HeldRun, row: Row) -> RunIdentity:
+    return RunIdentity(
+        workspace=Workspace(run.row["workspace"]),
+        project=row["project"],
+        stack=row["stack_name"],
+        stack_id=run.claim.stack_id,
+        deployment_number=row["number"],
+        deployment_id=run.row["deployment_id"],
+        run_id=run.id,
+        mode=run.mode,
+        epoch=run.claim.epoch,
+    )
 
 
 def _public_key(text: str | None) -> str:

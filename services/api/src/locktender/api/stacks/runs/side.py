@@ -10,6 +10,7 @@ from litestar.handlers import HTTPRouteHandler
 from locktender.api.http.auth import Gate
 from locktender.api.http.paging import Cursors
 from locktender.api.http.tracing import Tracing
+from locktender.api.stacks.identity.issuer import IdentityIssuer
 from locktender.api.stacks.logs.archive import LogArchive
 from locktender.api.stacks.logs.controller import LogRoutes
 from locktender.api.stacks.logs.follow import LogStreams
@@ -45,6 +46,7 @@ class RunSideGiven:
         deadlines: how long a run may take.
         heartbeat: seconds between two signs of life of a stream.
         most_streams: logs that are followed at the same time.
+        identity: signs who a run is. None: runs that need it fail.
     """
 
     database: Database
@@ -60,6 +62,7 @@ class RunSideGiven:
     limits: RunLimits
     heartbeat: float
     most_streams: int
+    identity: IdentityIssuer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +83,13 @@ async def open_runs(given: RunSideGiven) -> AsyncGenerator[RunSide]:
             gate=gate,
             contexts=RunContexts(
                 database=given.database, cipher=Cipher(given.keys), digest_key=digest_key(given.keys),
-                public_url=given.public_url, deadlines=given.deadlines,
+                public_url=given.public_url, deadlines=given.deadlines, identity=given.identity,
             ),
             reports=RunReports(database=given.database, bus=given.bus, tell_ended=tails.tell_ended),
             artifacts=Artifacts(database=given.database, store=given.store),
-            intake=LogIntake(database=given.database, archive=archive, bus=given.bus),
+            intake=LogIntake(
+                database=given.database, archive=archive, bus=given.bus, most_bytes=given.limits.log_bytes
+            ),
             limits=given.limits,
             room=room,
             tracing=given.tracing,

@@ -12,12 +12,12 @@ from locktender.integrations.objects.cipher import Cipher
 from locktender.integrations.objects.keys import KeyRing
 from locktender.storage.kernel.database import Row
 
-VariableKind = Literal["variable", "environment"]
+VariableKind = Literal["variable", "environment", "token", "token-file"]
 
 
 @dataclass(frozen=True, slots=True)
 class OpenVariable:
-    """One value in clear. `sensitive`: it leaves this process sealed, and in no other way."""
+    """One value in clear. `sensitive`: it leaves this process sealed, and in no other way. Of a token: its audience."""
 
     kind: VariableKind
     name: str

@@ -13,7 +13,7 @@ from locktender.api.http.problems import ProblemError
 from locktender.contracts.kernel.errors import Finding, Pointer, Rejected
 from locktender.contracts.kernel.ids import new_id
 from locktender.contracts.kernel.problems import Problem
-from locktender.integrations.templates.threads import in_thread
+from locktender.integrations.machine.threads import in_thread
 from locktender.storage.stacks.states import NewState
 
 _SPACES = " \t\n\r"

@@ -1,12 +1,11 @@
 """The use cases of the values that runs of a stack are given."""
 
-import re
 from uuid import UUID
 
 from locktender.api.stacks.catalogue.commands import By
 from locktender.api.stacks.runs.variables import place_of
+from locktender.api.stacks.variables.naming import check, rivals_of, sensitive
 from locktender.contracts.kernel.errors import Finding, NotFound, Pointer, Rejected
-from locktender.contracts.kernel.sensitive import is_sensitive_name
 from locktender.contracts.stacks.requests import VariableSet
 from locktender.contracts.stacks.views import VariableKind, VariableList, VariableView
 from locktender.integrations.objects.cipher import Cipher
@@ -15,6 +14,7 @@ from locktender.storage.kernel.database import Database, Row, Transaction
 from locktender.storage.stacks.reads import StackReads
 from locktender.storage.stacks.stacks import find_stack
 from locktender.storage.stacks.variables import (
+    RivalVariable,
     TooManyVariables,
     Value,
     list_variables,
@@ -22,19 +22,21 @@ from locktender.storage.stacks.variables import (
     set_variable,
 )
 
-LONGEST_BYTES = 100_000
-"""A process cannot be given more in one variable."""
-_OURS = re.compile(r"TF_(HTTP_.*|CLI_.*|VAR_.*|DATA_DIR|WORKSPACE|INPUT|IN_AUTOMATION|PLUGIN_CACHE_DIR)|LOCKTENDER_.*")
+_UNSIGNED = "nothing signs identity tokens here: give the API LOCKTENDER_IDENTITY__KEYS and LOCKTENDER_PUBLIC_URL"
 
 
 class VariableCommands:
-    """Sets, removes and lists. A sensitive value is sealed before it comes near the database, and never opened here."""
+    """Sets, removes and lists. A sensitive value is sealed before it comes near the database, and never opened here.
 
-    def __init__(self, *, database: Database, cipher: Cipher, bus: Bus) -> None:
+    `signs` says whether runs can be given identity tokens.
+    """
+
+    def __init__(self, *, database: Database, cipher: Cipher, bus: Bus, signs: bool) -> None:
         self._database = database
         self._reads = StackReads(database)
         self._cipher = cipher
         self._bus = bus
+        self._signs = signs
 
     async def list(self, workspace: str, stack: str) -> VariableList:
         """All of a stack.
@@ -52,22 +54,30 @@ class VariableCommands:
 
         Raises:
             NotFound: the workspace has no such stack.
-            Rejected: the name is ours, the value is too long, or the stack has no room for another variable.
+            Rejected: the name is ours or is taken by another kind, the value is none for this kind, nothing signs
+                tokens here, or the stack has no room for another variable.
         """
+        check(kind, name, asked)
+        if kind.signed and not self._signs:
+            raise Rejected([Finding(Pointer(""), _UNSIGNED, "no-identity-keys")])
         text = asked.value.get_secret_value()
-        _usable(kind, name, text)
 
         async def work(tx: Transaction) -> Row:
             stack_id = await _found(tx, by.workspace, stack)
             value = Value(plain=text)
-            if asked.sensitive or is_sensitive_name(name):
+            if sensitive(kind, name, asked):
                 value = Value(sealed=self._cipher.seal(place_of(stack_id, kind, name), text.encode()))
-            return await set_variable(tx, stack_id, kind.value, name, value, by=by.name, trace=by.trace)
+            return await set_variable(
+                tx, stack_id, kind.value, name, value, by=by.name, trace=by.trace, rivals=rivals_of(kind, name)
+            )
 
         try:
             row = await self._database.transact(work)
         except TooManyVariables as error:
             raise Rejected([Finding(Pointer(""), f"{error}; remove one first", "too-many-variables")]) from None
+        except RivalVariable as error:
+            message = f"{error}, and runs are given one of the two; unset that one first"
+            raise Rejected([Finding(Pointer(""), message, "name-taken")]) from None
         self._bus.poke("outbox")
         return _view(row)
 
@@ -92,16 +102,6 @@ async def _found(tx: Transaction, workspace: str, stack: str) -> UUID:
     if stack_id is None:
         raise NotFound("stack", stack)
     return stack_id
-
-
-def _usable(kind: VariableKind, name: str, text: str) -> None:
-    if kind is VariableKind.ENVIRONMENT and _OURS.fullmatch(name):
-        message = "this name is taken by what runs the engine; input variables have a kind of their own"
-        raise Rejected([Finding(Pointer(""), message, "reserved-name")])
-    if kind is VariableKind.ENVIRONMENT and "-" in name:
-        raise Rejected([Finding(Pointer(""), "the environment has no names with dashes", "invalid-name")])
-    if len(text.encode()) > LONGEST_BYTES:
-        raise Rejected([Finding(Pointer("/value"), f"a value has up to {LONGEST_BYTES} bytes", "too-long")])
 
 
 def _view(row: Row) -> VariableView:

@@ -15,7 +15,8 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
     "VariableKind": {
         "in": "path", "name": "kind", "required": True,
         "schema": {"type": "string", "enum": [each.value for each in VariableKind]},
-        "description": "`variable`: an input variable of the configuration. `environment`: of the process.",
+        "description": "`variable`: an input variable of the configuration. `environment`: of the process. `token`: of "
+        "the process, an identity token that is signed for each run; `token-file`: the path of a file with one.",
     },
     "VariableName": {
         "in": "path", "name": "variable", "required": True, "schema": {"type": "string", "pattern": f"^{NAME}$"},

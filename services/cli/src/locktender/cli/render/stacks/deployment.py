@@ -7,7 +7,17 @@ from typing import Any
 from rich.text import Text
 
 from locktender.cli.render.listing import Listing
-from locktender.cli.render.stacks.words import name_of, plan_run, sentence_of, status_text, until, visible, when
+from locktender.cli.render.stacks.words import (
+    age,
+    mode_word,
+    name_of,
+    plan_run,
+    sentence_of,
+    status_text,
+    until,
+    visible,
+    when,
+)
 from locktender.contracts.stacks.presentation import StackAction
 
 Json = dict[str, Any]
@@ -49,7 +59,7 @@ def deployment_lines(deployment: Json, now: datetime) -> Iterator[Text]:
 
 def headline(deployment: Json) -> Text:
     """`network #12  plan  needs confirmation`."""
-    return Text.assemble((name_of(deployment), "bold"), f"  {deployment['mode']}  ", status_text(deployment))
+    return Text.assemble((name_of(deployment), "bold"), f"  {mode_word(deployment['mode'])}  ", status_text(deployment))
 
 
 def status_line(deployment: Json) -> Text:
@@ -66,7 +76,7 @@ def wait_lines(deployment: Json, now: datetime) -> Iterator[Text]:
     blocker = deployment["blockedBy"]
     if blocker is None:
         return
-    yield Text.assemble(("waits for: ", "dim"), (visible(blocker["message"]), "yellow"))
+    yield Text.assemble(("now: ", "dim"), (visible(blocker["message"]), "yellow"))
     told = visible(deployment["deadline"] or "")
     if deployment["deadlineAt"]:
         at = deployment["deadlineAt"]
@@ -91,7 +101,7 @@ def next_steps(deployment: Json) -> Iterator[Text]:
     stack, number, actions = deployment["stack"], deployment["number"], deployment["actions"]
     if StackAction.CONFIRM in actions:
         yield Text(f"Apply it with: locktender stack confirm {stack} {number}")
-        yield Text(f"Or not: locktender stack skip {stack} {number}", style="dim")
+        yield Text(f"Or drop it with: locktender stack skip {stack} {number}", style="dim")
     elif deployment["presentation"] == "lost":
         yield Text("What the apply did is unknown. Look with: locktender stack refresh " + stack, style="yellow")
     elif deployment["status"] == "failed":
@@ -100,22 +110,29 @@ def next_steps(deployment: Json) -> Iterator[Text]:
             yield Text(f"Read why with: locktender stack logs {stack} {number}")
         if StackAction.RETRY in actions:
             yield Text(f"Try again with: locktender stack retry {stack} {number}", style="dim")
+    elif deployment["status"] == "finished" and deployment["mode"] == "plan" and _applied(deployment):
+        yield Text(f"See its outputs with: locktender stack outputs {stack}", style="dim")
     elif deployment["completedAt"] is None:
         yield Text(f"Watch it with: locktender stack watch {stack} {number}", style="dim")
 
 
-def deployments_listing(page: Json) -> Listing | Text:
+def _applied(deployment: Json) -> bool:
+    return any(stage["kind"] == "apply_run" for stage in deployment["stages"])
+
+
+def deployments_listing(page: Json, now: datetime) -> Listing | Text:
     """Deployments of a stack, newest first."""
     if not page["deployments"]:
         return Text("nothing was deployed yet", style="dim")
     rows = [
         (
-            *(str(each["number"]), each["mode"], status_text(each), each["createdBy"] or "-", when(each["createdAt"])),
+            *(str(each["number"]), mode_word(each["mode"]), status_text(each)),
+            *(each["createdBy"] or "-", age(each["createdAt"], now)),
             visible(each["blockedBy"]["message"] if each["blockedBy"] else each["ending"] or each["note"]),
         )
         for each in page["deployments"]
     ]
-    return Listing(("number", "mode", "status", "by", "created", "waits for / ending"), rows)
+    return Listing(("number", "mode", "status", "by", "age", "now / ending"), rows)
 
 
 def plan_sentence(deployment: Json) -> str:
@@ -124,8 +141,8 @@ def plan_sentence(deployment: Json) -> str:
     return "There is no plan." if run is None else visible(sentence_of(run))
 
 
-def _stage(stage: Json) -> Iterator[Text]:
-    run: Json | None = stage["run"]
+def stage_title(stage: Json) -> Text:
+    """`✓ 1. plan  done  by ada`."""
     mark, style = _PHASES.get(stage["phase"], ("?", ""))
     line = Text.assemble((f"  {mark} ", style), f"{stage['ordinal']}. {_KINDS.get(stage['kind'], stage['kind'])}")
     line.append(f"  {stage['phase'].replace('_', ' ')}", style=style)
@@ -133,13 +150,19 @@ def _stage(stage: Json) -> Iterator[Text]:
         line.append(f"  by {visible(stage['actor'])}", style="dim")
     if stage["decision"] == "auto-apply":
         line.append("  by itself, as the stack says", style="dim")
-    elif stage["decision"] and run is None:
+    elif stage["decision"] and stage["run"] is None:
         line.append(f"  {_DECISIONS.get(stage['decision'], stage['decision'])}", style="dim")
-    yield line
+    return line
+
+
+def _stage(stage: Json) -> Iterator[Text]:
+    yield stage_title(stage)
+    run: Json | None = stage["run"]
     if run is None:
         return
     engine = f", {run['tool']} {run['toolVersion']}" if run["tool"] else ""
-    attempts = f", promised {run['attempts']} times in vain" if run["attempts"] else ""
+    times = "once" if run["attempts"] == 1 else f"{run['attempts']} times"
+    attempts = f", promised {times} in vain" if run["attempts"] else ""
     yield _below(f"run {run['id']}: {run['status'].replace('_', ' ')}, group {run['runnerGroup']}{engine}{attempts}")
     yield from map(_below, _narrowed(run["narrowing"]))
     if run["hasChanges"] is not None and run["mode"] not in {"apply", "raw"}:

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from rich.text import Text
 
 from locktender.cli.render.listing import Listing
-from locktender.cli.render.stacks.words import visible, when
+from locktender.cli.render.stacks.words import age, mode_word, visible, when
 
 Json = dict[str, Any]
 
@@ -20,7 +21,7 @@ def knowledge_lines(found: Json) -> Iterator[Text]:
         yield Text(f"not known: {visible(found['reason'] or 'no run has told it yet')}", style="yellow")
         return
     source = found["source"]
-    run = f"deployment #{source['deploymentNumber']} ({source['runMode']})"
+    run = f"deployment #{source['deploymentNumber']} ({mode_word(source['runMode'])})"
     yield Text(f"as {run} found it at {when(source['completedAt'])} UTC", style="dim")
     if found["outdated"]:
         yield Text(visible(found["outdated"]), style="yellow")
@@ -69,19 +70,32 @@ def variables_listing(found: Json) -> Listing | Text:
     return Listing(("name", "kind", "set by", "at", "value"), rows)
 
 
-def versions_listing(page: Json) -> Listing | Text:
+def versions_listing(page: Json, now: datetime) -> Listing | Text:
     """The versions of a state, newest first."""
     if not page["versions"]:
         return Text("there is no state yet", style="dim")
     rows = [
         (
-            *(each["id"], str(each["serial"]), each["lineage"], f"{each['size']} B"),
-            *(visible(each["createdBy"]), when(each["createdAt"])),
-            each["origin"] + (" (current)" if each["current"] else ""),
+            *(each["id"], str(each["serial"]), f"{each['size']} B", age(each["createdAt"], now)),
+            f"{each['origin']} by {visible(each['createdBy'])}" + (" (current)" if each["current"] else ""),
         )
         for each in page["versions"]
     ]
-    return Listing(("version", "serial", "lineage", "size", "by", "at", "came from"), rows)
+    return Listing(("version", "serial", "size", "age", "came from"), rows)
+
+
+def state_lines(version: Json | None) -> Iterator[Text]:
+    """One version of a state, all of it."""
+    if version is None:
+        yield Text("there is no state yet", style="dim")
+        return
+    facts = {
+        "serial": version["serial"], "lineage": version["lineage"], "version": version["id"],
+        "size": f"{version['size']} B",
+        "came from": f"{version['origin']} by {visible(version['createdBy'])}, {when(version['createdAt'])} UTC",
+    }  # fmt: skip
+    for title, told in facts.items():
+        yield Text.assemble((f"{title}: ", "dim"), str(told))
 
 
 def activity_lines(trail: Json) -> Iterator[Text]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from locktender.cli.render.stacks.plan import state_notes
+from locktender.cli.render.stacks.plan import UNKNOWN, state_notes
 from locktender.cli.render.stacks.words import name_of, plan_run, sentence_of, status_text, visible
 
 Json = dict[str, Any]
@@ -21,14 +21,14 @@ _MOST_ROWS = 200
 _LONG_CELL = 200
 
 
-def plan_markdown(deployment: Json, changes: Json | None) -> str:
-    """The summary, at most `LONGEST` characters. What was left out is said."""
+def plan_markdown(deployment: Json, changes: Json | None, why: str = UNKNOWN) -> str:
+    """The summary, at most `LONGEST` characters. What was left out is said; `why` where changes are not known."""
     run = plan_run(deployment)
     lines = [f"### {_plain(name_of(deployment))}: {status_text(deployment).plain}", ""]
     lines += ["There is no plan." if run is None else f"**{_plain(sentence_of(run))}**", ""]
     lines += list(_gaps(run))
     if run is not None and changes is None and run["hasChanges"]:
-        lines += ["> What would change in detail is not known here. The log shows it.", ""]
+        lines += [f"> {_plain(why)}", ""]
     lines += list(_end(deployment))
     head = "\n".join(lines)
     return head if changes is None else _with_changes(head, changes)

@@ -36,12 +36,15 @@ _DRIFTED = {"delete": ("is gone", "red"), "update": ("has changed", "yellow")}
 _STATE_OPS = {"import": "imported", "move": "moved", "forget": "forgotten"}
 
 
-def plan_lines(run: Json, changes: Json | None) -> Iterator[Text]:
-    """All that is known of the plan of a run. `changes` is None where it was not analysed: that is said, not hidden."""
+UNKNOWN = "What would change in detail is not known here. The log shows it."
+
+
+def plan_lines(run: Json, changes: Json | None, why: str = UNKNOWN) -> Iterator[Text]:
+    """All that is known of the plan of a run. `changes` is None where that is less: then `why` is said."""
     if changes is not None:
         yield from _changed(changes)
     elif run["hasChanges"]:
-        yield Text("What would change in detail is not known here. The log shows it.", "yellow")
+        yield Text(visible(why), "yellow")
         yield Text()
     yield sentence(run)
 

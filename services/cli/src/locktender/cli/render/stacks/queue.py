@@ -1,26 +1,27 @@
 """The queue in the terminal: both lines that deployments stand in, with the reason and who is in the way."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from locktender.cli.render.listing import Listing
-from locktender.cli.render.stacks.words import shown_as, visible, when
+from locktender.cli.render.stacks.words import age, mode_word, visible
 
 Json = dict[str, Any]
 
 _TITLES = {"runner": "Waiting for a runner", "lane": "Waiting for the lane of their stack"}
 
 
-def queue_parts(queue: Json) -> Iterator[RenderableType]:
+def queue_parts(queue: Json, now: datetime) -> Iterator[RenderableType]:
     """First what only needs a runner, then what waits behind others of its stack."""
     for layer, title in _TITLES.items():
         entries = [entry for entry in queue["entries"] if entry["layer"] == layer]
         yield Text(f"{title}: {len(entries) or 'nothing'}", style="bold" if entries else "dim")
         if entries:
-            yield Listing(("place", "deployment", "mode", "status", "group", "by", "since", "why"), _rows(entries))
+            yield Listing(("place", "deployment", "mode", "group", "by", "age", "why"), _rows(entries, now))
     if queue["truncated"]:
         yield Text("more is waiting than is shown", style="yellow")
     if queue["groups"]:
@@ -31,16 +32,15 @@ def queue_parts(queue: Json) -> Iterator[RenderableType]:
         yield Text.assemble(f"  {group['name']}: {group['running']} running, {room}", (labels, "dim"))
 
 
-def _rows(entries: list[Json]) -> list[tuple[str | Text, ...]]:
+def _rows(entries: list[Json], now: datetime) -> list[tuple[str | Text, ...]]:
     return [
         (
             "-" if entry["position"] is None else str(entry["position"]),
             f"{entry['stack']} #{entry['number']}" + (" (first)" if entry["prioritizedAt"] else ""),
-            entry["mode"],
-            shown_as(entry["status"]),
+            mode_word(entry["mode"]),
             ", ".join([entry["runnerGroup"], *entry["labels"]]),
             entry["createdBy"] or "-",
-            when(entry["createdAt"]),
+            age(entry["createdAt"], now),
             _why(entry),
         )
         for entry in entries

@@ -6,7 +6,7 @@ from typing import Any
 from rich.text import Text
 
 from locktender.cli.render.listing import Listing
-from locktender.cli.render.stacks.words import shown_as, visible, when
+from locktender.cli.render.stacks.words import lasting, mode_word, shown_as, visible, when
 
 Json = dict[str, Any]
 
@@ -20,12 +20,12 @@ def stacks_listing(page: Json) -> Listing | Text:
         return Text("there are no stacks here; make one with: locktender stack create NAME", style="dim")
     rows = [
         (
-            *(stack["name"], stack["project"], latest_text(stack), _holder(stack), engine_of(stack)),
+            *(stack["name"], stack["project"], latest_text(stack), _holder(stack), stack["engine"]),
             _remark(stack),
         )
         for stack in page["stacks"]
     ]
-    return Listing(("name", "project", "latest", "lane", "engine", "waits for / note"), rows)
+    return Listing(("name", "project", "latest", "lane", "engine", "now / note"), rows)
 
 
 def latest_text(stack: Json) -> Text:
@@ -73,7 +73,7 @@ def _facts(stack: Json) -> Iterator[tuple[str, str]]:
     lane: Json | None = stack["lane"]
     yield "lane", "free" if lane is None else f"{_holder(stack)} since {when(lane['since'])} UTC"
     if stack["blockedBy"]:
-        yield "waits for", stack["blockedBy"]["message"]
+        yield "now", stack["blockedBy"]["message"]
     state, lock = stack["state"], stack["stateLock"]
     yield "state", "none yet" if state is None else f"serial {state['serial']}, lineage {state['lineage']}"
     if lock is not None:
@@ -83,16 +83,18 @@ def _facts(stack: Json) -> Iterator[tuple[str, str]]:
 
 def _policy(policy: Json) -> Iterator[str]:
     if policy["confirmationTimeoutSeconds"] is not None:
-        yield f"what waits {policy['confirmationTimeoutSeconds']} s for a confirmation"
+        yield f"what waits {lasting(policy['confirmationTimeoutSeconds'])} for a confirmation"
     if policy["queuedTimeoutSeconds"] is not None:
-        yield f"what waits {policy['queuedTimeoutSeconds']} s behind others"
+        yield f"what waits {lasting(policy['queuedTimeoutSeconds'])} behind others"
     if policy["supersedeAfterSeconds"] is not None:
-        yield f"what waits for at least {policy['supersedeAfterSeconds']} s when a new one comes"
+        at_least = policy["supersedeAfterSeconds"]
+        older = f"what waits for at least {lasting(at_least)}" if at_least else "all that waits"
+        yield f"{older} when a new one comes"
 
 
 def _holder(stack: Json) -> str:
     lane: Json | None = stack["lane"]
-    return "free" if lane is None else f"#{lane['number']} {lane['mode']}"
+    return "free" if lane is None else f"#{lane['number']} {mode_word(lane['mode'])}"
 
 
 def _remark(stack: Json) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 
 from rich.text import Text
 
-from locktender.contracts.stacks.presentation import STACK_PRESENTATIONS, StackDisplay, StackHue
+from locktender.contracts.stacks.presentation import MODE_LABELS, STACK_PRESENTATIONS, StackDisplay, StackHue
+from locktender.contracts.stacks.vocabulary import DeploymentMode
 
 Json = dict[str, Any]
 
@@ -19,6 +20,7 @@ HUES = {
     StackHue.NEUTRAL: "dim",
 }
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?")
+_UNITS = (("d", 86_400), ("h", 3600), ("m", 60))
 _PLAN_MODES = {"plan", "destroy", "refresh"}
 
 
@@ -33,6 +35,11 @@ def shown_as(state: str) -> Text:
 def status_text(deployment: Json) -> Text:
     """What a deployment is."""
     return shown_as(str(deployment.get("presentation") or deployment["status"]))
+
+
+def mode_word(mode: str) -> str:
+    """What a deployment or a run is for, in one word."""
+    return MODE_LABELS[DeploymentMode(mode)] if mode in set(DeploymentMode) else mode
 
 
 def name_of(deployment: Json) -> str:
@@ -51,6 +58,21 @@ def when(stamp: str | None) -> str:
     if stamp is None:
         return ""
     return f"{datetime.fromisoformat(stamp):%Y-%m-%d %H:%M:%S}"
+
+
+def age(stamp: str | None, now: datetime) -> str:
+    """How long ago that was, in its largest unit: `12 s`, `3 m`, `2 h`, `5 d`."""
+    if stamp is None:
+        return ""
+    seconds = max(int((now - datetime.fromisoformat(stamp)).total_seconds()), 0)
+    unit, size = next((each for each in _UNITS if seconds >= each[1]), ("s", 1))
+    return f"{seconds // size} {unit}"
+
+
+def lasting(seconds: int) -> str:
+    """A length of time, exactly: `90 s`, `2 h`, `7 d`."""
+    unit, size = next((each for each in _UNITS if seconds and seconds % each[1] == 0), ("s", 1))
+    return f"{seconds // size} {unit}"
 
 
 def until(stamp: str, now: datetime) -> str:

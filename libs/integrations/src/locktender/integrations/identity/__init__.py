@@ -1,0 +1,1 @@
+"""The keys by which identity tokens are signed."""

@@ -1,0 +1,1 @@
+"""This machine: threads beside the event loop, programs of others, and folders that nobody else reads."""

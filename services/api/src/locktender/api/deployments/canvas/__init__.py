@@ -1,0 +1,1 @@
+"""Where a canvas shows a task."""

@@ -1,0 +1,1 @@
+"""What people decide about a task under way: its inputs, and its end."""

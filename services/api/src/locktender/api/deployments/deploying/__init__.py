@@ -1,0 +1,1 @@
+"""Tasks made: deployed, redeployed, or only previewed."""

@@ -1,0 +1,1 @@
+"""Tasks as people read them, one by one, in lists and by project."""

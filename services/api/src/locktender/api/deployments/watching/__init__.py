@@ -1,0 +1,1 @@
+"""Tasks and projects, followed as they change."""
