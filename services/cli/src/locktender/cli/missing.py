@@ -8,7 +8,8 @@ _GROUP = re.compile(_WORKSPACE + "/runner-groups/(?P<group>[^/]+)(?P<rest>/.*)?"
 _OF_STACK = re.compile("|/deployments(:[a-z-]+)?|/variables|/resources|/outputs|/state/versions|/source-archives/[^/]+")
 _OF_DEPLOYMENT = re.compile("|/[a-z]+")
 """What is there wherever the stack, or the deployment, is."""
-_LISTS = {"/runner-groups": "stack group list", "/stack": "stack list", "/templates": "templates list"}
+_KIND = re.compile(_WORKSPACE + "/(?P<kind>[^/]+)")
+_LISTS = {"runner-groups": "stack group list", "stacks": "stack list", "templates": "templates list"}
 
 
 def missing(path: str) -> str | None:
@@ -28,4 +29,6 @@ def listing_of(path: str) -> str:
     found = _STACK.fullmatch(path)
     if found is not None and found["number"]:
         return f"stack show {found['stack']}"
-    return next((command for part, command in _LISTS.items() if part in path), "deployments list")
+    # What follows the kind may be anything that somebody took for a name.
+    kind = _KIND.match(path)
+    return _LISTS.get(kind["kind"] if kind else "", "deployments list")

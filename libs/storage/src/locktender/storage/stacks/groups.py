@@ -188,7 +188,8 @@ async def rotate_token(
 
     One old token is kept, and none that somebody was promised is ended early by chance: who wants to keep a second one
     is refused. `again` is for a token that nobody has, because the answer with it was lost: it ends at once, and the
-    one before it, if that is still valid, is kept in its place.
+    one before it is kept in its place. If none before it is valid, the lost rotation may never have taken place, and
+    the present one is kept as without `again`.
 
     Rotations of a group follow each other. Of two at once without an old token to keep, the second one's counts.
 
