@@ -82,8 +82,8 @@ async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
     with suppress(BrokenPipeError, ConnectionResetError, RuntimeError):
         process.stdin.write(data)
         await process.stdin.drain()
+        # Nobody waits until it is closed: a cancel in that wait would leave asyncio with a future that it sets again.
         process.stdin.close()
-        await process.stdin.wait_closed()
 
 
 async def _drain(
