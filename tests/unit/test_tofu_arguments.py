@@ -102,4 +102,4 @@ def test_an_apply_takes_the_plan_file_and_nothing_else() -> None:
 
 
 def test_a_script_is_a_file_for_a_tracing_shell() -> None:
-    assert arguments.raw("/bin/bash", "/work/script") == ["/bin/bash", "-x", "/work/script"]
+    assert arguments.raw("/bin/bash", "/run/script") == ["/bin/bash", "-x", "/run/script"]

@@ -36,7 +36,7 @@ from locktender.contracts.kernel.problems import Problem
 from locktender.integrations.objects.cipher import Cipher
 from locktender.integrations.objects.keys import KeyRing
 from locktender.integrations.objects.store import ObjectStore
-from locktender.integrations.sources.git_remote import NORMAL
+from locktender.integrations.sources.git_remote import NORMAL, GitLimits
 from locktender.integrations.sources.reach import Reach
 from locktender.runtime.service import Service
 from locktender.storage.kernel.database import Database
@@ -81,9 +81,7 @@ async def open_stacks(
     identity = IdentityIssuer.of(settings.identity, settings.public_url, service.clock)
     at_root = identity_routes(identity)
     if settings.objects.url is None or settings.objects.keys is None:
-        yield StackSide(
-            [_off(each) for part in PARTS for each in part.operations if each.path.startswith(_VERSIONED)], at_root
-        )
+        yield StackSide(_all_off(), at_root)
         return
     keys = KeyRing.parse(settings.objects.keys.get_secret_value())
     store = ObjectStore.open(settings.objects.url, keys, most_bytes=settings.stack_runs.largest)
@@ -112,16 +110,22 @@ async def open_stacks(
             CommandSideGiven(
                 database=database, bus=service.bus, store=store, keys=keys, gate=gate, digests=Digests(key),
                 snapshots=reading.one, requests=RequestRecord(database), tell_ended=runs.tails.tell_ended,
-                git=replace(
-                    NORMAL, seconds=_REF_SECONDS, schemes=settings.stack_git_schemes,
-                    reach=Reach(settings.stack_git_hosts),
-                ),
-                room=Room(settings.stack_runs), tracing=tracing, archive_bytes=settings.stack_runs.archive_bytes,
-                body_seconds=settings.limits.body_seconds,
+                git=_git(settings), room=Room(settings.stack_runs), tracing=tracing,
+                archive_bytes=settings.stack_runs.archive_bytes, body_seconds=settings.limits.body_seconds,
             )
         )  # fmt: skip
         routes = [*shown, *inventory.handlers(), *commands, *remote, *runs.handlers, *watching.handlers]
         yield StackSide(routes, at_root, (runs.tails, watching))
+
+
+def _git(settings: ApiSettings) -> GitLimits:
+    """How branches are looked up."""
+    reach = Reach(settings.stack_git_hosts)
+    return replace(NORMAL, seconds=_REF_SECONDS, schemes=settings.stack_git_schemes, reach=reach)
+
+
+def _all_off() -> list[HTTPRouteHandler]:
+    return [_off(each) for part in PARTS for each in part.operations if each.path.startswith(_VERSIONED)]
 
 
 def _off(operation: Operation) -> HTTPRouteHandler:
