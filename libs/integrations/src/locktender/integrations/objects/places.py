@@ -35,6 +35,16 @@ class RunPlace:
         return f"{family}/{self.workspace}/{self.stack_id}/{self.run_id}"
 
 
+def source_place(workspace: str, stack_id: UUID, sha256: str) -> str:
+    """The name of an uploaded archive."""
+    return f"{Family.SOURCE}/{workspace}/{stack_id}/{sha256}.tar.gz"
+
+
+def state_place(stack_id: UUID, version_id: UUID) -> str:
+    """The name of a version of a state."""
+    return f"{Family.STATE}/{stack_id}/{version_id}"
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Whose an object is.

@@ -12,6 +12,7 @@ from locktender.contracts.kernel.errors import NotFound
 from locktender.contracts.kernel.problems import Problem
 from locktender.contracts.stacks.models import StackWire
 from locktender.integrations.objects.errors import ObjectTooLarge
+from locktender.integrations.objects.places import source_place
 from locktender.integrations.objects.store import ObjectStore
 from locktender.storage.kernel.database import Row
 
@@ -68,4 +69,4 @@ class SourceArchives:
 
 
 def _key(stack: Row, sha256: str) -> str:
-    return f"sources/{stack['workspace']}/{stack['id']}/{sha256}.tar.gz"
+    return source_place(stack["workspace"], stack["id"], sha256)

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any, cast
+from uuid import UUID
 
 from locktender.api.http.problems import ProblemError
 from locktender.api.stacks.runs.gate import HeldRun
@@ -10,6 +11,7 @@ from locktender.contracts.kernel.problems import Problem
 from locktender.contracts.stacks.vocabulary import RunMode
 from locktender.contracts.stacks.wire import ANALYSIS, PLAN_FILE, PLAN_SUMMARY
 from locktender.integrations.objects.errors import ObjectExists
+from locktender.integrations.objects.places import Family, RunPlace, source_place
 from locktender.integrations.objects.store import ObjectStore
 from locktender.storage.kernel.database import Database
 from locktender.storage.stacks.run_context import context_of, mark_analysed
@@ -69,7 +71,7 @@ class Artifacts:
         source = cast("dict[str, Any]", json.loads(row["source"])) if row is not None else {}
         if source.get("kind") != "archive":
             raise NotFound("source archive", "of this run")
-        return await self._store.get(f"sources/{run.row['workspace']}/{run.claim.stack_id}/{source['sha256']}.tar.gz")
+        return await self._store.get(source_place(run.row["workspace"], run.claim.stack_id, source["sha256"]))
 
     async def _keep(self, key: str, data: bytes) -> None:
         try:
@@ -79,9 +81,11 @@ class Artifacts:
             raise ProblemError(Problem.ALREADY_KEPT, detail) from None
 
 
-def _work_key(run: HeldRun, planned: object) -> str:
-    return f"work/{run.row['workspace']}/{run.claim.stack_id}/{planned}/{PLAN_FILE}"
+def _work_key(run: HeldRun, planned: UUID) -> str:
+    place = RunPlace(run.row["workspace"], run.claim.stack_id, planned)
+    return f"{place.folder(Family.WORK)}/{PLAN_FILE}"
 
 
 def _run_key(run: HeldRun, name: str) -> str:
-    return f"runs/{run.row['workspace']}/{run.claim.stack_id}/{run.id}/{name}"
+    place = RunPlace(run.row["workspace"], run.claim.stack_id, run.id)
+    return f"{place.folder(Family.RECORD)}/{name}"

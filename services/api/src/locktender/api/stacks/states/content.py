@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -14,6 +15,7 @@ from locktender.contracts.kernel.errors import Finding, Pointer, Rejected
 from locktender.contracts.kernel.ids import new_id
 from locktender.contracts.kernel.problems import Problem
 from locktender.integrations.machine.threads import in_thread
+from locktender.integrations.objects.places import state_place
 from locktender.storage.stacks.states import NewState
 
 _SPACES = " \t\n\r"
@@ -35,10 +37,10 @@ class StateContent:
     lineage: str
     sha256: str
 
-    def placed(self, stack_id: object) -> NewState:
+    def placed(self, stack_id: UUID) -> NewState:
         """A version with this content, under a name of its own in the object store."""
         key = new_id()
-        return NewState(key, self.serial, self.lineage, f"states/{stack_id}/{key}", self.sha256, len(self.data))
+        return NewState(key, self.serial, self.lineage, state_place(stack_id, key), self.sha256, len(self.data))
 
 
 async def read_state(data: bytes) -> StateContent:
